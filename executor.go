@@ -1,0 +1,95 @@
+package ruqi
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// A Task is what a job does: an immutable value of a kind that an Executor of
+// the Registry knows.
+type Task interface {
+	// Kind returns the name under which the Registry finds the executor.
+	Kind() string
+	// MarshalJSON returns the canonical encoding: one JSON object with a member "kind".
+	MarshalJSON() ([]byte, error)
+	// String returns the task as a person would write it, for history. Secrets
+	// that the task knows as such are left out.
+	String() string
+	// Needs returns what an instance must have to run the task, for example
+	// "command" or "func:send".
+	Needs() string
+}
+
+// An Executor runs the tasks of one kind. An implementation proves its laws with
+// executor/executortest.
+type Executor interface {
+	// Kind returns the kind of tasks, the same always.
+	Kind() string
+	// Pool returns the pool of slots for jobs that name none.
+	Pool() string
+	// Needs lists every Task.Needs this executor can serve now.
+	Needs() []string
+	// Decode reads what Task.MarshalJSON wrote, or what a user wrote by hand. It
+	// refuses unknown members and wrong values with an *InvalidError that lists
+	// all faults, its pointers relative to the task's object.
+	Decode(data []byte) (Task, error)
+	// Execute runs the task to its end and reports how it ended. It is called by
+	// many goroutines at once. When ctx ends (cancel, timeout, shutdown; see
+	// context.Cause) it asks the task to stop, gives it execution.KillGrace, then ends it
+	// by force, with everything the task started, and returns. It never returns
+	// while something it started still writes to execution.Output. A panic of the task is a
+	// failed run; a panic of Execute itself is recovered by the engine.
+	Execute(ctx context.Context, task Task, execution Execution) Result
+}
+
+// An Execution is one start of a task as the executor sees it.
+type Execution struct {
+	// Run is the run's row as it was started. Its slices and pointers are not to be changed.
+	Run *Run
+	// Output takes what the task writes. Write never blocks on the store and
+	// never fails; it may be called by many goroutines.
+	Output io.Writer
+	// KillGrace is the time between the polite and the hard end.
+	KillGrace time.Duration
+}
+
+// A Result is how an execution ended by itself. When its context ended first,
+// the engine records the cause (cancelled, timed_out, …) and takes only the facts below it.
+type Result struct {
+	// Err is nil for success. Its text is the run's reason. An error that wraps Finish is a
+	// success that ends the job.
+	Err error
+	// ExitCode and Signal say how a process ended.
+	ExitCode *int
+	Signal   string
+	// CPU is user and system time, MaxRSS the largest resident size in bytes; 0: not known.
+	CPU    time.Duration
+	MaxRSS int64
+	// Note is added to the reason whatever the state, for example that children were left behind.
+	Note string
+}
+
+type executionKey struct{}
+
+// WithExecution returns a context that carries the execution to the task; executors of
+// functions use it so that Output and CurrentRun work.
+func WithExecution(ctx context.Context, e Execution) context.Context {
+	return context.WithValue(ctx, executionKey{}, &e)
+}
+
+// Output returns the run's output: what is written to it is kept with the run. Outside a run it discards.
+func Output(ctx context.Context) io.Writer {
+	if e, ok := ctx.Value(executionKey{}).(*Execution); ok {
+		return e.Output
+	}
+	return io.Discard
+}
+
+// CurrentRun returns the run whose task ctx belongs to.
+func CurrentRun(ctx context.Context) (Run, bool) {
+	if e, ok := ctx.Value(executionKey{}).(*Execution); ok {
+		return *e.Run, true
+	}
+	return Run{}, false
+}

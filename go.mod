@@ -1,0 +1,3 @@
+module github.com/ruqi-dev/ruqi
+
+go 1.26

@@ -1,0 +1,64 @@
+package ruqi
+
+import "time"
+
+// A Trigger says when a job fires: a pure, immutable value without a clock and
+// without state. The same question always has the same answer, so a trigger may
+// be asked by many goroutines at once and again after a crash.
+//
+// An implementation proves its laws with trigger/triggertest.
+type Trigger interface {
+	// Next returns the first fire time strictly after the instant after, in the
+	// trigger's own zone (UTC if it has none). Each answer is strictly later in
+	// UTC than the question. ok is false when no fire time is left; that answer,
+	// too, is found in bounded time (cron triggers look 400 years ahead). Next
+	// neither blocks nor allocates in proportion to the distance.
+	Next(after time.Time) (t time.Time, ok bool)
+
+	// Kind returns the name under which the Registry decodes the trigger:
+	// "cron", "interval", "date".
+	Kind() string
+
+	// MarshalJSON returns the canonical encoding: one JSON object with a member
+	// "kind", every option written out, the zone and the anchor once bound.
+	// Equal encodings mean equal triggers, whatever the types.
+	MarshalJSON() ([]byte, error)
+}
+
+// A Binder is a Trigger that can fill in what its user left open. A job's
+// trigger is bound once, when the job is added; the bound form is what is stored.
+type Binder interface {
+	Trigger
+
+	// Bind returns the trigger with everything filled in that was not given: the
+	// zone, the anchor of an interval, the seed of a hash. What was given stays.
+	// zone is never nil; anchor has microseconds. The error is an *InvalidError
+	// when the filled-in trigger cannot exist, for example a wall time
+	// that the zone skips.
+	Bind(zone *time.Location, anchor time.Time, seed string) (Trigger, error)
+}
+
+// A Bound is a Trigger that remembers its zone and its anchor. When a job is
+// replaced or modified the new trigger is bound with the stored one's, so that an equal
+// definition is an equal trigger and an interval does not start anew.
+type Bound interface {
+	Trigger
+
+	// Binding returns the zone and the anchor the trigger was bound with: nil
+	// and the zero time where it has none.
+	Binding() (zone *time.Location, anchor time.Time)
+}
+
+// A Stepper is a Trigger that can look back and count. Catching up after an
+// outage uses it to name the newest fires and to count the older ones; without it
+// the engine walks Next for at most 100,000 steps and then says "at least".
+type Stepper interface {
+	Trigger
+
+	// Prev returns the last fire time strictly before the instant before.
+	Prev(before time.Time) (t time.Time, ok bool)
+
+	// Count returns how many fire times lie in (after, until]. It is exact, or
+	// negative when the trigger cannot count that range in bounded time.
+	Count(after, until time.Time) int64
+}
