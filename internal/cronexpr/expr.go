@@ -1,0 +1,144 @@
+package cronexpr
+
+import "math/bits"
+
+// An Expr is a parsed expression: bit sets, and the canonical text. It is
+// immutable and safe for concurrent use.
+type Expr struct {
+	second, minute uint64 // bits 0-59
+	hour           uint32 // bits 0-23
+	month          uint32 // bits 1-12
+	days           dayRule
+
+	first, last int // first and last second of the day that match
+	perDay      int // how many seconds of a matching day match
+
+	starred bool // the hour, minute or second field begins with *
+	dialect *Dialect
+	text    string
+	zone    string
+}
+
+// A dayRule says which days of a month match.
+type dayRule struct {
+	dom uint32 // bits 1-31
+	dow uint8  // bits 0-6, 0 = Sunday
+
+	either   bool // a day of dom or a weekday of dow; else both
+	every    bool // every day of every month
+	weekdays bool // dow alone decides
+	relative bool // one of the following is not empty
+	lastFull bool // LW: the last Monday-Friday of the month
+	lastDow  uint8
+	fromLast uint32 // bit n: the day n days before the last
+	nearest  uint32 // bit n: the Monday-Friday nearest to day n
+	nth      uint64 // bit 7(n-1)+d: the nth weekday d
+}
+
+// Dialect returns the name of the dialect the expression was read in.
+func (e *Expr) Dialect() string { return e.dialect.Name }
+
+// Text returns the canonical text: the fields in the order of the dialect, one
+// blank between, months as numbers, weekdays as names in lower case, macros
+// written out, without a zone. Parsed again it gives the same times.
+func (e *Expr) Text() string { return e.text }
+
+// Zone returns the zone that stood in front of the expression, as it was
+// written; empty when there was none.
+func (e *Expr) Zone() string { return e.zone }
+
+// Starred reports whether the hour, minute or second field begins with *: such an
+// expression follows the real clock through a clock change, the others name
+// fixed times of day.
+func (e *Expr) Starred() bool { return e.starred }
+
+// spread repeats the weekdays of dow over the days 1-31 of a month whose first
+// day is the weekday first.
+func spread(dow uint8, first int) uint32 {
+	rotated := uint64(dow>>first|dow<<(7-first)) & 0x7f
+	const weeks = 1 | 1<<7 | 1<<14 | 1<<21 | 1<<28
+	return uint32(rotated * weeks << 1)
+}
+
+// mask returns the matching days of a month as bits 1-31, given the weekday of
+// its first day and its length.
+func (r *dayRule) mask(first, length int) uint32 {
+	dom, dow := r.dom, spread(r.dow, first)
+	if r.relative {
+		dom |= r.relativeDays(first, length)
+		dow |= r.relativeWeekdays(first, length)
+	}
+	all := uint32(1)<<length<<1 - 2
+	if r.either {
+		return (dom | dow) & all
+	}
+	return dom & dow & all
+}
+
+// relativeDays returns the days that L, L-n, LW and nW mean in a month.
+func (r *dayRule) relativeDays(first, length int) (days uint32) {
+	for set := r.fromLast; set != 0; set &= set - 1 {
+		if n := bits.TrailingZeros32(set); n < length {
+			days |= 1 << (length - n)
+		}
+	}
+	for set := r.nearest; set != 0; set &= set - 1 {
+		if n := bits.TrailingZeros32(set); n <= length {
+			days |= 1 << nearestFull(n, first, length)
+		}
+	}
+	if r.lastFull {
+		days |= 1 << nearestFull(length, first, length)
+	}
+	return days
+}
+
+// nearestFull returns the Monday-Friday nearest to day n in the same month. For
+// the last day of a month that is also the last Monday-Friday: a Saturday goes one
+// day back, and a Sunday cannot go forward, so it goes two back.
+func nearestFull(n, first, length int) int {
+	switch (first + n - 1) % 7 {
+	case 6: // Saturday
+		if n == 1 {
+			return 3
+		}
+		return n - 1
+	case 0: // Sunday
+		if n == length {
+			return n - 2
+		}
+		return n + 1
+	}
+	return n
+}
+
+// relativeWeekdays returns the days that d#n and dL mean in a month.
+func (r *dayRule) relativeWeekdays(first, length int) (days uint32) {
+	for set := r.nth; set != 0; set &= set - 1 {
+		i := bits.TrailingZeros64(set)
+		n := 1 + (i%7-first+7)%7 + i/7*7
+		if n <= length {
+			days |= 1 << n
+		}
+	}
+	if r.lastDow != 0 {
+		week := uint32(0x7f) << (length - 6) // the last seven days
+		days |= spread(r.lastDow, first) & week
+	}
+	return days
+}
+
+// finish fills in what follows from the sets.
+func (e *Expr) finish() {
+	r := &e.days
+	r.relative = r.lastFull || r.lastDow != 0 || r.fromLast != 0 || r.nearest != 0 || r.nth != 0
+	const allDom, allDow, allMonths = 1<<32 - 2, 0x7f, 1<<13 - 2
+	fullDom, fullDow := r.dom == allDom, r.dow == allDow
+	if e.month == allMonths {
+		r.every = fullDom && fullDow || r.either && (fullDom || fullDow)
+		r.weekdays = !r.either && fullDom && r.nth == 0 && r.lastDow == 0
+	}
+	e.first = bits.TrailingZeros32(e.hour)*3600 + bits.TrailingZeros64(e.minute)*60 + bits.TrailingZeros64(e.second)
+	e.last = (bits.Len32(e.hour)-1)*3600 + (bits.Len64(e.minute)-1)*60 + bits.Len64(e.second) - 1
+	e.perDay = bits.OnesCount32(e.hour) * bits.OnesCount64(e.minute) * bits.OnesCount64(e.second)
+}

@@ -1,0 +1,209 @@
+package cronexpr_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ruqi-dev/ruqi/internal/cronexpr"
+)
+
+func parse(t *testing.T, dialect, text string) *cronexpr.Expr {
+	t.Helper()
+	e, err := cronexpr.Parse(cronexpr.Lookup(dialect), text)
+	if err != nil {
+		t.Fatalf("parse %q as %s: %v", text, dialect, err)
+	}
+	return e
+}
+
+func TestCanonicalTextKeepsTheMeaningInNames(t *testing.T) {
+	for _, c := range []struct{ dialect, text, want string }{
+		{"crontab", "30 2 * * 1-5", "30 2 * * mon-fri"},
+		{"crontab", "  30\t02  *  *  MON-Fri ", "30 2 * * mon-fri"},
+		{"crontab", "0 0 * * 0,7", "0 0 * * sun,sun"},
+		{"crontab", "0 0 * * 5-7", "0 0 * * fri,sat,sun"},
+		{"crontab", "0 0 * * 1-7/2", "0 0 * * mon,wed,fri,sun"},
+		{"crontab", "0 0 * * 0-7", "0 0 * * sun,mon,tue,wed,thu,fri,sat"},
+		{"crontab", "0 0 * * 1/3", "0 0 * * mon/3"},
+		{"crontab", "0 0 * * 7/3", "0 0 * * sun"},
+		{"crontab", "0 0 ? JAN-mar */2", "0 0 * 1-3 */2"},
+		{"crontab", "*/05 0 1 1 *", "*/5 0 1 1 *"},
+		{"crontab", "@weekly", "0 0 * * sun"},
+		{"crontab", "CRON_TZ=Asia/Tokyo 0 9 * * *", "0 9 * * *"},
+		{"crontab", "0 0 l-03,lw,5w * fri#2,5l", "0 0 L-3,LW,5W * fri#2,friL"},
+		{"ruqi", "0 30 2 LAST * 0-4", "0 30 2 last * mon-fri"},
+		{"ruqi", "0 0 0 * * 6", "0 0 0 * * sun"},
+	} {
+		e := parse(t, c.dialect, c.text)
+		if e.Text() != c.want {
+			t.Errorf("canonical text of %q: got %q, want %q", c.text, e.Text(), c.want)
+		}
+		if again := parse(t, c.dialect, e.Text()); again.Text() != e.Text() {
+			t.Errorf("canonical text %q is read back as %q", e.Text(), again.Text())
+		}
+	}
+}
+
+func TestErrorsNameFieldColumnAndTheRightSpelling(t *testing.T) {
+	for _, c := range []struct {
+		dialect, text, field string
+		column               int
+		suggestion           string
+	}{
+		{"crontab", "61 * * * *", "minute", 1, ""},
+		{"crontab", "0 0 * * fri-mon", "day_of_week", 9, "fri,sat,sun,mon"},
+		{"crontab", "0 0 * * fri-sun", "day_of_week", 9, "fri,sat,sun"},
+		{"crontab", "0 0 * * monday", "day_of_week", 9, "mon"},
+		{"crontab", "0 0 1 january *", "month", 7, "jan"},
+		{"crontab", "0 1,22-2 * * *", "hour", 5, "22-23,0-2"},
+		{"crontab", "0 22-4/2 * * *", "hour", 3, "22,0,2,4"},
+		{"crontab", "0 8 * * 5-1/2", "day_of_week", 9, "fri,sun"},
+		{"crontab", "*/0 * * * *", "minute", 3, ""},
+		{"crontab", "0 0 1 1", "expression", 1, ""},
+		{"crontab", "@DAILY", "expression", 1, "@daily"},
+		{"crontab", "daily", "expression", 1, "@daily"},
+		{"crontab", "@every 90s", "expression", 1, "an interval trigger with that length"},
+		{"crontab", `CRON_TZ="Asia/Tokyo" 0 9 * * *`, "tz", 9, "TZ=Asia/Tokyo"},
+		{"crontab", "TZ= 0 9 * * *", "tz", 4, ""},
+		{"crontab", "0 0 30 2 *", "day", 5, ""},
+		{"crontab", "H 0 * * *", "minute", 1, ""},
+		{"ruqi", "0 0 0 * * 7", "day_of_week", 11, ""},
+		{"ruqi", "0 0 0 L * *", "day", 7, ""},
+		{"ruqi", "0 0 0 * *", "expression", 1, ""},
+		{"ruqi", "0 0 0 * * sun-mon", "day_of_week", 11, "sun,mon"},
+		{"crontab", strings.Repeat("1,", 600) + "1 * * * *", "expression", 1025, ""},
+	} {
+		_, err := cronexpr.Parse(cronexpr.Lookup(c.dialect), c.text)
+		var fault *cronexpr.Error
+		if !errors.As(err, &fault) {
+			t.Errorf("%s %q: got %v, want an *Error", c.dialect, c.text, err)
+			continue
+		}
+		if fault.Field != c.field || fault.Column != c.column || fault.Suggestion != c.suggestion {
+			t.Errorf("%s %q: got field %s, column %d, suggestion %q (%v); want %s, %d, %q",
+				c.dialect, c.text, fault.Field, fault.Column, fault.Suggestion, err, c.field, c.column, c.suggestion)
+		}
+		if !strings.HasPrefix(err.Error(), c.field+": ") {
+			t.Errorf("the message %q does not begin with the field", err)
+		}
+	}
+}
+
+// matches asks about one second alone.
+func matches(e *cronexpr.Expr, wall int64) bool {
+	at, ok := e.Next(wall, wall+1)
+	return ok && at == wall
+}
+
+func TestNextPrevAndCountAgreeWithAWalkOverEverySecond(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
+	texts := []string{
+		"*/7 3-5 1,15 * 5", "0 0 29 2 *", "59 23 L * *", "5 4 LW * mon#1,friL", "* * * * *",
+		"*/20 */6 * */2 mon-fri", "0 12 1W,15W,31W * *", "1 1 L-3 * *", "0 */12 */9 * 1",
+		"30 15 10 6 * *", "*/30 0 0 * * 3", "10-20/5 59 23 31 12 *",
+	}
+	for _, text := range texts {
+		e := parse(t, "crontab", text)
+		for range 20 {
+			// Within 1900-2300: before and after the epoch, over 1900, 2100 and 2000.
+			from := r.Int64N(400*365*86400) - 70*365*86400
+			const width = 3 * 86400
+			var hits []int64
+			for w := from; w < from+width; w++ {
+				if matches(e, w) {
+					hits = append(hits, w)
+				}
+			}
+			if got := e.Count(from, from+width); got != int64(len(hits)) {
+				t.Fatalf("%q: Count(%d, +%d) = %d, a walk finds %d", text, from, width, got, len(hits))
+			}
+			at := from
+			for _, want := range hits {
+				got, ok := e.Next(at, from+width)
+				if !ok || got != want {
+					t.Fatalf("%q: Next(%d) = %d %v, a walk finds %d", text, at, got, ok, want)
+				}
+				at = got + 1
+			}
+			if got, ok := e.Next(at, from+width); ok {
+				t.Fatalf("%q: Next(%d) = %d, a walk finds nothing before the limit", text, at, got)
+			}
+			at = from + width
+			for i := len(hits) - 1; i >= 0; i-- {
+				got, ok := e.Prev(at, from)
+				if !ok || got != hits[i] {
+					t.Fatalf("%q: Prev(%d) = %d %v, a walk finds %d", text, at, got, ok, hits[i])
+				}
+				at = got
+			}
+			if got, ok := e.Prev(at, from); ok {
+				t.Fatalf("%q: Prev(%d) = %d, a walk finds nothing after the limit", text, at, got)
+			}
+		}
+	}
+}
+
+func TestDatesAgreeWithTheStandardLibrary(t *testing.T) {
+	// Every day of a cycle of the calendar, through the day field alone.
+	daily := parse(t, "crontab", "0 0 1-31 1-12 *")
+	at := time.Date(1899, 12, 31, 0, 0, 0, 0, time.UTC)
+	for range 146097 {
+		next, ok := daily.Next(at.Unix()+1, at.Unix()+200000)
+		at = at.AddDate(0, 0, 1)
+		if !ok || next != at.Unix() {
+			t.Fatalf("the day after is %v, got %v", at, time.Unix(next, 0).UTC())
+		}
+		only := parseDate(at)
+		if !matches(parse(t, "crontab", only), at.Unix()) {
+			t.Fatalf("%q does not match %v", only, at)
+		}
+	}
+}
+
+func parseDate(at time.Time) string {
+	return "0 0 " + at.Format("2") + " " + at.Format("1") + " *"
+}
+
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"* * * * *", "*/5 0 L-3,LW,15W * fri#2,5L", "TZ=TZ=TZ=", "CRON_TZ=UTC", "@daily", "@every 1s",
+		"0 0 * * fri-mon", "1-2-3/4/5 ,, ? *", "0 0 0 last * 0-6", "\x00\xff＊", "l l w #", "0 0 31 2 *",
+	} {
+		f.Add("crontab", text)
+		f.Add("ruqi", text)
+	}
+	f.Fuzz(func(t *testing.T, dialect, text string) {
+		d := cronexpr.Lookup(dialect)
+		if d == nil {
+			return
+		}
+		start := time.Now()
+		e, err := cronexpr.Parse(d, text)
+		if took := time.Since(start); took > time.Second {
+			t.Fatalf("reading %d bytes took %v", len(text), took)
+		}
+		if err != nil {
+			var fault *cronexpr.Error
+			if !errors.As(err, &fault) || fault.Field == "" || fault.Reason == "" {
+				t.Fatalf("%q is refused without a field or a reason: %#v", text, err)
+			}
+			return
+		}
+		again, err := cronexpr.Parse(d, e.Text())
+		if err != nil || again.Text() != e.Text() {
+			t.Fatalf("%q has the canonical text %q, which is read back as %v %v", text, e.Text(), again, err)
+		}
+		const from, until = 1_700_000_000, 1_700_000_000 + 40*86400
+		if got, want := again.Count(from, until), e.Count(from, until); got != want {
+			t.Fatalf("%q counts %d, its canonical text %q counts %d", text, want, e.Text(), got)
+		}
+		if _, ok := e.Next(from, from+400*366*86400); !ok {
+			t.Fatalf("%q was accepted but never fires", text)
+		}
+	})
+}
