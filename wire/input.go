@@ -1,0 +1,225 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// DecodeNew reads a job that is to be added: its definition, and "state", which may
+// be active or paused. The other read-only members are passed over, so that a job
+// read from one service can be sent to another. All faults are told at once.
+func DecodeNew(registry *ruqi.Registry, data []byte) (ruqi.JobSpec, error) {
+	definition, shown, err := split(data)
+	if err != nil {
+		return ruqi.JobSpec{}, err
+	}
+	var faults ruqi.Faults
+	var state ruqi.JobState
+	if raw, given := shown["state"]; given {
+		if err := json.Unmarshal(raw, &state); err != nil || state != "" && state != ruqi.JobActive && state != ruqi.JobPaused {
+			faults.Add("/state", string(raw), "a job is added as \"active\" or \"paused\"")
+		}
+	}
+	spec, err := registry.DecodeJob(definition)
+	faults.Merge("", err)
+	spec.Paused = state == ruqi.JobPaused
+	return spec, faults.Err()
+}
+
+// DecodeDefinition reads the new definition of the job with that id. Read-only
+// members are passed over; the id may be left out, but is not to differ.
+func DecodeDefinition(registry *ruqi.Registry, id string, data []byte) (ruqi.JobSpec, error) {
+	definition, _, err := split(data)
+	if err != nil {
+		return ruqi.JobSpec{}, err
+	}
+	var faults ruqi.Faults
+	spec, err := registry.DecodeJob(definition)
+	faults.Merge("", err)
+	if spec.ID != "" && spec.ID != id {
+		faults.Add("/id", spec.ID, "the id of a job cannot change; this one is %q", id)
+	}
+	spec.ID = id
+	return spec, faults.Err()
+}
+
+// Patch returns the job's definition with a JSON merge patch (RFC 7396) laid over
+// its shape. Two things are our own: a trigger or task whose kind changes is replaced
+// whole, since members of one kind mean nothing in another; and a read-only member that
+// the patch would change is refused rather than passed over.
+func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, error) {
+	if _, err := Members(patch); err != nil {
+		return ruqi.JobSpec{}, err
+	}
+	shape, err := FromJob(job)
+	if err != nil {
+		return ruqi.JobSpec{}, err
+	}
+	text, err := json.Marshal(shape)
+	if err != nil {
+		return ruqi.JobSpec{}, err
+	}
+	before, err := object(text)
+	if err != nil {
+		return ruqi.JobSpec{}, err
+	}
+	change, err := object(patch)
+	if err != nil {
+		return ruqi.JobSpec{}, err
+	}
+	for _, part := range [...]string{"trigger", "task"} {
+		old, _ := before[part].(map[string]any)
+		want, _ := change[part].(map[string]any)
+		if kind, given := want["kind"]; given && kind != old["kind"] {
+			before[part] = nil
+		}
+	}
+	var faults ruqi.Faults
+	for _, name := range readOnly {
+		if value, given := change[name]; given {
+			if was, now := compact(before[name]), compact(value); was != now {
+				hint := ""
+				if name == "state" {
+					hint = "; POST …/pause and …/resume change it"
+				}
+				faults.Add("/"+name, now, "read-only%s", hint)
+			}
+		}
+	}
+	after, err := json.Marshal(merge(before, change))
+	if err != nil {
+		return ruqi.JobSpec{}, err
+	}
+	spec, err := DecodeDefinition(registry, job.ID, after)
+	faults.Merge("", err)
+	// What the patch does not name stays the same value, also where it has no encoding of its own.
+	if _, named := change["trigger"]; !named {
+		spec.Trigger = job.Trigger
+	}
+	if _, named := change["task"]; !named {
+		spec.Task = job.Task
+	}
+	return spec, faults.Err()
+}
+
+// merge lays a merge patch over a value.
+func merge(target, patch any) any {
+	changes, ok := patch.(map[string]any)
+	if !ok {
+		return patch
+	}
+	result, ok := target.(map[string]any)
+	if !ok {
+		result = map[string]any{}
+	}
+	for name, value := range changes {
+		if value == nil {
+			delete(result, name)
+			continue
+		}
+		result[name] = merge(result[name], value)
+	}
+	return result
+}
+
+func object(data []byte) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber() // numbers pass through as they were written
+	var value map[string]any
+	if err := d.Decode(&value); err != nil {
+		return nil, ruqi.Invalid("", "", "not a JSON object: %v", err)
+	}
+	return value, nil
+}
+
+func compact(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(text)
+}
+
+// split parts the definition from the read-only members.
+func split(data []byte) (definition []byte, shown map[string]json.RawMessage, err error) {
+	members, err := Members(data)
+	if err != nil {
+		return nil, nil, err
+	}
+	var b bytes.Buffer
+	b.WriteByte('{')
+	shown = map[string]json.RawMessage{}
+	for _, m := range members {
+		if slices.Contains(readOnly, m.Name) {
+			shown[m.Name] = m.Value
+			continue
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		name, err := json.Marshal(m.Name)
+		if err != nil {
+			return nil, nil, err
+		}
+		b.Write(name)
+		b.WriteByte(':')
+		b.Write(m.Value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), shown, nil
+}
+
+// A Member is one member of a JSON object, as it was written.
+type Member struct {
+	Name  string
+	Value json.RawMessage
+}
+
+// A SyntaxError says that a text is not JSON at all, or not the one object that is wanted.
+type SyntaxError struct{ Message string }
+
+func (e *SyntaxError) Error() string { return e.Message }
+
+// Unwrap makes it an ErrInvalid.
+func (e *SyntaxError) Unwrap() error { return ruqi.ErrInvalid }
+
+// Members returns the members of a JSON object in their order. A *SyntaxError says that
+// it is not one whole object; a name that stands twice is an *InvalidError.
+func Members(data []byte) ([]Member, error) {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		if err != nil {
+			return nil, &SyntaxError{fmt.Sprintf("not JSON: %v", err)}
+		}
+		return nil, &SyntaxError{"not a JSON object"}
+	}
+	var members []Member
+	var faults ruqi.Faults
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return nil, &SyntaxError{fmt.Sprintf("not JSON: %v", err)}
+		}
+		m := Member{Name: token.(string)} // the decoder hands out names as strings only
+		if err := d.Decode(&m.Value); err != nil {
+			return nil, &SyntaxError{fmt.Sprintf("not JSON: %v", err)}
+		}
+		if seen[m.Name] {
+			faults.Add(Pointer(m.Name), "", "stands twice")
+		}
+		seen[m.Name] = true
+		members = append(members, m)
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, &SyntaxError{fmt.Sprintf("not JSON: %v", err)}
+	}
+	if d.More() || d.InputOffset() < int64(len(bytes.TrimRight(data, " \t\r\n"))) {
+		return nil, &SyntaxError{"more than one JSON value"}
+	}
+	return members, faults.Err()
+}

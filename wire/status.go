@@ -1,0 +1,124 @@
+package wire
+
+import (
+	"strings"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// A Status is how an instance and its store are.
+type Status struct {
+	Instance string      `json:"instance"`
+	State    string      `json:"state" enum:"stopped,running,paused,stopping"`
+	Store    StoreStatus `json:"store"`
+
+	CheckTime   *time.Time `json:"check_time" doc:"When the instance last looked for due jobs."`
+	NextWakeup  *time.Time `json:"next_wakeup_time" doc:"When it will look again at the latest for a job it knows of."`
+	WaitSeconds *float64   `json:"wait_seconds" doc:"How long until then."`
+
+	Jobs          JobCounts       `json:"jobs"`
+	Runs          RunCounts       `json:"runs"`
+	Slots         map[string]Slot `json:"slots"`
+	EventsDropped int64           `json:"events_dropped"`
+	Zones         string          `json:"zones" doc:"Reserved for the version of the zone data."`
+	Zone          string          `json:"zone" doc:"Where triggers without a zone live."`
+	Version       string          `json:"version"`
+}
+
+// StoreStatus is how the store is.
+type StoreStatus struct {
+	Kind  string `json:"kind"`
+	Where string `json:"where" doc:"The store's address without secrets."`
+	OK    bool   `json:"ok"`
+	Error string `json:"error" doc:"Its last failure; empty when it answers."`
+}
+
+// JobCounts counts jobs.
+type JobCounts struct {
+	Active   int64 `json:"active"`
+	Paused   int64 `json:"paused"`
+	Finished int64 `json:"finished"`
+	Parked   int64 `json:"parked" doc:"Jobs that no live instance can run; they are counted in their state too."`
+}
+
+// RunCounts counts runs in the store.
+type RunCounts struct {
+	Running int64 `json:"running"`
+	Queued  int64 `json:"queued"`
+}
+
+// A Slot is how full a pool is.
+type Slot struct {
+	Used int `json:"used"`
+	Size int `json:"size"`
+}
+
+// FromStatus returns the status's shape; now is what wait_seconds counts from.
+func FromStatus(s ruqi.Status, now time.Time) Status {
+	kind, _, _ := strings.Cut(s.Store, ":")
+	shape := Status{
+		Instance: s.Instance, State: s.State,
+		Store:     StoreStatus{Kind: kind, Where: s.Store, OK: s.StoreError == "", Error: s.StoreError},
+		CheckTime: inUTC(s.CheckTime), NextWakeup: inUTC(s.NextWakeup),
+		Jobs: JobCounts{
+			Active: s.Jobs[ruqi.JobActive], Paused: s.Jobs[ruqi.JobPaused],
+			Finished: s.Jobs[ruqi.JobFinished], Parked: s.Parked,
+		},
+		Runs:  RunCounts{Running: s.Running, Queued: s.Queued},
+		Slots: map[string]Slot{}, EventsDropped: s.EventsDropped, Zone: s.Zone, Version: s.Release,
+	}
+	if s.NextWakeup != nil {
+		wait := max(s.NextWakeup.Sub(now), 0).Round(time.Microsecond).Seconds()
+		shape.WaitSeconds = &wait
+	}
+	for pool, use := range s.Slots {
+		shape.Slots[pool] = Slot(use)
+	}
+	return shape
+}
+
+// Status returns the library's status.
+func (s Status) Status() ruqi.Status {
+	status := ruqi.Status{
+		Instance: s.Instance, State: s.State, Store: s.Store.Where, StoreError: s.Store.Error,
+		CheckTime: inUTC(s.CheckTime), NextWakeup: inUTC(s.NextWakeup),
+		Jobs: map[ruqi.JobState]int64{
+			ruqi.JobActive: s.Jobs.Active, ruqi.JobPaused: s.Jobs.Paused, ruqi.JobFinished: s.Jobs.Finished,
+		},
+		Parked: s.Jobs.Parked, Running: s.Runs.Running, Queued: s.Runs.Queued,
+		Slots: map[string]ruqi.SlotUse{}, EventsDropped: s.EventsDropped, Release: s.Version, Zone: s.Zone,
+	}
+	for pool, slot := range s.Slots {
+		status.Slots[pool] = ruqi.SlotUse(slot)
+	}
+	return status
+}
+
+// An Instance is one scheduler process as the store knows it.
+type Instance struct {
+	ID            string         `json:"id"`
+	Epoch         int64          `json:"epoch"`
+	State         string         `json:"state" enum:"running,paused,stopping"`
+	Started       time.Time      `json:"started_at"`
+	Heartbeat     time.Time      `json:"heartbeat_at"`
+	LeaseUntil    time.Time      `json:"lease_until"`
+	Slots         map[string]int `json:"slots" doc:"The sizes of its pools."`
+	Needs         []string       `json:"needs" doc:"What it can run."`
+	Version       string         `json:"version"`
+	ClockOffsetMS *int64         `json:"clock_offset_ms" doc:"Reserved; null: not known."`
+	Zones         string         `json:"zones"`
+}
+
+// FromInstance returns the instance's shape.
+func FromInstance(i ruqi.Instance) Instance {
+	shape := Instance{
+		ID: i.Owner.Instance, Epoch: i.Owner.Epoch, State: i.State,
+		Started: i.Started.UTC(), Heartbeat: i.Beat.UTC(), LeaseUntil: i.LeaseUntil.UTC(),
+		Slots: map[string]int{}, Needs: append([]string{}, i.Needs...), Version: i.Release, Zones: i.Zones,
+	}
+	for pool, size := range i.Slots {
+		shape.Slots[pool] = size
+	}
+	return shape
+}
