@@ -1,0 +1,278 @@
+package trigger
+
+import (
+	"math"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/cronexpr"
+)
+
+// Gap says what becomes of a fixed time of day that a clock change leaves out.
+// Expressions whose hour, minute or second field begins with * have none.
+type Gap string
+
+// The empty Gap is GapRunAfter.
+const (
+	GapRunAfter Gap = "run_after" // at the first instant after the gap
+	GapShift    Gap = "shift"     // later by the length of the gap
+	GapSkip     Gap = "skip"      // not that day
+)
+
+// Fold says what becomes of a time of day that a clock change brings twice.
+type Fold string
+
+// The empty Fold is FoldAuto.
+const (
+	FoldAuto   Fold = "auto"   // fixed times the first time, fields that begin with * both times
+	FoldFirst  Fold = "first"  // the first time only
+	FoldBoth   Fold = "both"   // both times
+	FoldSecond Fold = "second" // the second time only
+)
+
+// CronOptions tune a cron trigger. The zero value is ready for use.
+type CronOptions struct {
+	// Dialect is how the expression is read: "crontab" or "ruqi". Empty: crontab.
+	Dialect string
+	// Zone is where the wall clock hangs; it must have an IANA name. Nil: the zone
+	// in front of the expression, else the one Bind is given. A zone in front of
+	// the expression wins.
+	Zone *time.Location
+	// Start and End are the first and the last instant at which the trigger may
+	// fire, inclusive. Nil: no bound. The fraction of a microsecond is cut.
+	Start, End *time.Time
+	// StartText and EndText are the same as text, such as "2026-03-01" or
+	// "2026-03-01 10:00"; without an offset they are read in the trigger's zone.
+	// Empty: not given. Not both a time and a text.
+	StartText, EndText string
+	// Gap and Fold are about clock changes. Empty: GapRunAfter, FoldAuto.
+	Gap  Gap
+	Fold Fold
+}
+
+// A CronTrigger fires at the times that a cron expression matches on the wall
+// clock of a zone, whole seconds. It implements ruqi.Binder, ruqi.Bound and
+// ruqi.Stepper.
+type CronTrigger struct {
+	expr  *cronexpr.Expr
+	zone  *zone // nil until bound
+	span  limits
+	gap   Gap
+	fold  Fold
+	fault error // what Cron returns at once and Crontab leaves for Bind to tell
+}
+
+var (
+	_ ruqi.Binder  = (*CronTrigger)(nil)
+	_ ruqi.Bound   = (*CronTrigger)(nil)
+	_ ruqi.Stepper = (*CronTrigger)(nil)
+)
+
+// Cron returns a cron trigger, or an *ruqi.InvalidError with every fault; the
+// pointers are those of the JSON form ("/expr", "/zone", "/start", …).
+func Cron(expr string, o CronOptions) (*CronTrigger, error) {
+	t := newCron(expr, o)
+	if t.fault != nil {
+		return nil, t.fault
+	}
+	return t, nil
+}
+
+// Crontab returns a cron trigger of the crontab dialect without options; a zone
+// may stand in front: "TZ=Europe/Berlin 30 2 * * mon-fri". A wrong expression is
+// told by Bind, that is when a job with it is added; until then it never fires.
+func Crontab(expr string) *CronTrigger { return newCron(expr, CronOptions{}) }
+
+func newCron(expr string, o CronOptions) *CronTrigger {
+	t := &CronTrigger{gap: o.Gap, fold: o.Fold}
+	var faults ruqi.Faults
+	t.readExpr(expr, o.Dialect, &faults)
+	if o.Zone != nil && t.zone == nil {
+		var err error
+		t.zone, err = zoneOf(o.Zone)
+		faults.Merge("/zone", err)
+	}
+	t.readRules(&faults)
+	t.span = readLimits(o.Start, o.StartText, o.End, o.EndText, t.zone, &faults)
+	t.fault = faults.Err()
+	return t
+}
+
+func (t *CronTrigger) readExpr(expr, dialect string, faults *ruqi.Faults) {
+	if dialect == "" {
+		dialect = cronexpr.Dialects()[0]
+	}
+	d := cronexpr.Lookup(dialect)
+	if d == nil {
+		faults.Add("/dialect", dialect, "%q is not one of %v", clip(dialect), cronexpr.Dialects())
+		return
+	}
+	parsed, err := cronexpr.Parse(d, expr)
+	if err != nil {
+		faults.Add("/expr", expr, "%s", err.Error())
+		return
+	}
+	t.expr = parsed
+	if name := parsed.Zone(); name != "" {
+		t.zone, err = loadZone(name)
+		faults.Merge("/expr", err)
+	}
+}
+
+func (t *CronTrigger) readRules(faults *ruqi.Faults) {
+	switch t.gap {
+	case "":
+		t.gap = GapRunAfter
+	case GapRunAfter, GapShift, GapSkip:
+	default:
+		faults.Add("/gap", string(t.gap), "%q is not one of run_after, shift, skip", clip(string(t.gap)))
+	}
+	switch t.fold {
+	case "":
+		t.fold = FoldAuto
+	case FoldAuto, FoldFirst, FoldBoth, FoldSecond:
+	default:
+		faults.Add("/fold", string(t.fold), "%q is not one of auto, first, both, second", clip(string(t.fold)))
+	}
+}
+
+// Kind returns "cron".
+func (t *CronTrigger) Kind() string { return "cron" }
+
+// Bind returns the trigger in the given zone, if it has none, with start and end
+// read there; anchor and seed have no meaning for it. The error is an
+// *ruqi.InvalidError.
+func (t *CronTrigger) Bind(loc *time.Location, _ time.Time, _ string) (ruqi.Trigger, error) {
+	if t.fault != nil {
+		return nil, t.fault
+	}
+	if t.zone != nil {
+		return t, nil
+	}
+	z, err := zoneOf(loc)
+	var faults ruqi.Faults
+	if faults.Merge("/zone", err); err != nil {
+		return nil, faults.Err()
+	}
+	bound := *t
+	bound.zone = z
+	bound.span = t.span.in(z, &faults)
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	return &bound, nil
+}
+
+// Binding returns the zone, nil before Bind, and no anchor.
+func (t *CronTrigger) Binding() (*time.Location, time.Time) {
+	if t.zone == nil {
+		return nil, time.Time{}
+	}
+	return t.zone.loc, time.Time{}
+}
+
+// Dialect returns the name of the dialect.
+func (t *CronTrigger) Dialect() string {
+	if t.expr == nil {
+		return ""
+	}
+	return t.expr.Dialect()
+}
+
+// String returns the canonical expression.
+func (t *CronTrigger) String() string {
+	if t.expr == nil {
+		return "invalid"
+	}
+	return t.expr.Text()
+}
+
+// searchSeconds is how far a search looks: the 400 years after which dates and
+// weekdays repeat.
+const searchSeconds = 146097 * daySeconds
+
+// Next returns the first fire time strictly after the instant after. It does not
+// allocate.
+func (t *CronTrigger) Next(after time.Time) (time.Time, bool) {
+	if t.fault != nil {
+		return time.Time{}, false
+	}
+	// A fraction of a second is cut: the next whole second is after it.
+	from := min(max(after.Unix(), earliest-1), latest) + 1
+	if t.span.start != none {
+		from = max(from, ceilSeconds(t.span.start))
+	}
+	w := t.walker()
+	at, ok := w.next(from)
+	if !ok || t.span.end != none && at > floorSeconds(t.span.end) {
+		return time.Time{}, false
+	}
+	return time.Unix(at, 0).In(w.zone.loc), true
+}
+
+// Prev returns the last fire time strictly before the instant before.
+func (t *CronTrigger) Prev(before time.Time) (time.Time, bool) {
+	if t.fault != nil {
+		return time.Time{}, false
+	}
+	until := ceilSeconds(clampMicros(before, true))
+	if t.span.end != none {
+		until = min(until, floorSeconds(t.span.end)+1)
+	}
+	w := t.walker()
+	at, ok := w.prev(until)
+	if !ok || t.span.start != none && at < ceilSeconds(t.span.start) {
+		return time.Time{}, false
+	}
+	return w.zone.time(at), true
+}
+
+// Count returns how many fire times lie in (after, until]. It is exact; it takes
+// a few hundred nanoseconds for each clock change between.
+func (t *CronTrigger) Count(after, until time.Time) int64 {
+	if t.fault != nil {
+		return 0
+	}
+	from := floorSeconds(clampMicros(after, false)) + 1
+	to := floorSeconds(clampMicros(until, false)) + 1
+	if t.span.start != none {
+		from = max(from, ceilSeconds(t.span.start))
+	}
+	if t.span.end != none {
+		to = min(to, floorSeconds(t.span.end)+1)
+	}
+	w := t.walker()
+	return w.count(from, to)
+}
+
+// walker returns the search with the rules for clock changes worked out.
+func (t *CronTrigger) walker() walker {
+	w := walker{expr: t.expr, zone: t.zone, fold: t.fold, gap: t.gap}
+	if w.zone == nil {
+		w.zone = utc
+	}
+	starred := t.expr.Starred()
+	if w.fold == FoldAuto {
+		w.fold = FoldFirst
+		if starred {
+			w.fold = FoldBoth
+		}
+	}
+	if starred {
+		w.gap = GapSkip
+	}
+	return w
+}
+
+func floorSeconds(micros int64) int64 {
+	s := micros / microsecond
+	if micros < s*microsecond {
+		s--
+	}
+	return s
+}
+
+func ceilSeconds(micros int64) int64 { return -floorSeconds(-micros) }
+
+// none stands for a bound that was not given.
+const none = math.MinInt64

@@ -1,0 +1,22 @@
+// Package trigger has the kinds of triggers that come with Ruqi: cron, interval
+// and date. They are pure, immutable values, safe for concurrent use.
+//
+//	trigger.Crontab("30 2 * * mon-fri")          // in the zone of the scheduler
+//	trigger.Every(90 * time.Second)              // from the moment the job is added
+//	trigger.Date(time.Now().Add(time.Hour))      // once
+//
+// These three forms fit into a struct literal: what is wrong with them is told when
+// the job is added (by Bind, as an *ruqi.InvalidError). Cron and Interval take
+// options and return the error at once; Parse reads what a user typed.
+//
+// # Clock changes
+//
+// A cron expression with a fixed time of day runs once a day whatever the clock
+// does: a time that a clock change leaves out runs at the first instant after the
+// gap, a time that comes twice runs the first time. An expression whose hour,
+// minute or second field begins with * follows the real clock. Gap and Fold say
+// otherwise. A jump forward of more than three hours (the day that Samoa left out
+// in 2011) is a correction of the calendar, and what it leaves out is not run.
+//
+// An interval is elapsed time: a day is 24 hours.
+package trigger
