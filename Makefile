@@ -1,0 +1,82 @@
+# make help lists what there is.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+
+VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# -buildvcs=false: the version is given here, and a checkout owned by another user still builds.
+GOBUILD   := CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
+PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
+DATA      ?= tmp/data
+FUZZTIME  ?= 20s
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+.PHONY: run
+run: build ## build, and serve in the foreground with the data in tmp/data
+	bin/ruqi serve --data $(DATA)
+
+.PHONY: build
+build: ## build bin/ruqi, one static binary
+	$(GOBUILD) -o bin/ruqi ./cmd/ruqi
+
+.PHONY: test
+test: ## everything that must hold before a change is merged
+	@scripts/test
+
+.PHONY: test-chaos
+test-chaos: ## the crash tests, longer than make test runs them
+	RUQI_CHAOS=long go test -race -count=1 -timeout 30m -run 'Chaos|Crash|Hammer' -v ./... </dev/null
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for FUZZTIME (20s)
+	@scripts/fuzz $(FUZZTIME)
+
+.PHONY: bench
+bench: ## measure, beside other schedulers, and write bench/RESULTS.md
+	cd bench && go run .
+
+.PHONY: fmt
+fmt: ## format the Go source
+	gofmt -w $$(git ls-files -co --exclude-standard '*.go')
+
+.PHONY: check-fmt
+check-fmt:
+	@bad=$$(git ls-files -co --exclude-standard '*.go' | xargs -r ls -d 2>/dev/null | xargs -r gofmt -l); \
+	if [ -n "$$bad" ]; then printf 'not formatted (run make fmt):\n%s\n' "$$bad" >&2; exit 1; fi
+
+.PHONY: vet
+vet: ## go vet
+	go vet ./...
+
+.PHONY: lint
+lint: bin/tools/staticcheck ## staticcheck
+	bin/tools/staticcheck ./...
+
+.PHONY: check-bench
+check-bench:
+	cd bench && go vet ./... && go build -buildvcs=false -o /dev/null ./...
+
+.PHONY: cross
+cross: ## build for every platform we care for
+	@for platform in $(PLATFORMS); do \
+	  echo "build for $$platform"; \
+	  CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -buildvcs=false ./... || exit 1; \
+	done
+
+.PHONY: tools
+tools: bin/tools/staticcheck bin/tools/testcount
+
+# The tools are built by Go itself, at the versions of scripts/tools/go.mod.
+bin/tools/staticcheck: scripts/tools/go.mod scripts/tools/go.sum
+	go -C scripts/tools build -buildvcs=false -o ../../$@ honnef.co/go/tools/cmd/staticcheck
+
+bin/tools/testcount: internal/check/testcount/main.go
+	go build -buildvcs=false -o $@ ./internal/check/testcount
+
+.PHONY: clean
+clean: ## remove what was built; the data in tmp/data stays
+	rm -rf bin
