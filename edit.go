@@ -1,52 +1,398 @@
 package ruqi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"time"
 )
 
+// pastAllowance is how late a one-shot date may be when it is added without a misfire grace: time for
+// a request to travel, not for a plan to be forgotten.
+const pastAllowance = 60 * time.Second
+
+// editOne runs a decision on one job in one step of the store.
+func (s *Scheduler) editOne(ctx context.Context, id string, decide func(now time.Time, old *JobRecord) (Change, error)) ([]JobRecord, []Run, error) {
+	recs, runs, err := s.store.EditJobs(ctx, JobQuery{IDs: []string{id}}, func(now time.Time, _ string, old *JobRecord, _ int) Change {
+		change, err := decide(now, old)
+		if err != nil {
+			change = Change{Err: err}
+		}
+		return change
+	})
+	if err == nil {
+		s.kick()
+		s.emitSettled(runs)
+	}
+	return recs, runs, err
+}
+
+// AddJob implements Operations.
 func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error) {
-	return Job{}, "", errSoon
+	switch onConflict {
+	case "":
+		onConflict = Fail
+	case Fail, Keep, Replace:
+	default:
+		return Job{}, "", Invalid("/on_conflict", string(onConflict), "unknown word; accepted are fail, keep and replace")
+	}
+	spec, err := s.complete(spec)
+	if err != nil {
+		return Job{}, "", err
+	}
+	var added Added
+	recs, _, err := s.editOne(ctx, spec.ID, func(now time.Time, old *JobRecord) (Change, error) {
+		switch {
+		case old == nil:
+			added = Created
+			return s.create(spec, now)
+		case onConflict == Fail:
+			return Change{}, fmt.Errorf("job %q %w", spec.ID, ErrExists)
+		case onConflict == Keep:
+			added = Kept
+			return Change{}, nil
+		}
+		added = Replaced
+		return s.redefine(old, spec, now)
+	})
+	if err != nil {
+		return Job{}, "", err
+	}
+	job := s.job(&recs[0])
+	switch added {
+	case Created:
+		s.emit(Event{Kind: EventJobAdded, JobID: job.ID})
+	case Replaced:
+		s.emit(Event{Kind: EventJobChange, JobID: job.ID})
+	}
+	return job, added, nil
 }
 
+// create makes the record of a new job.
+func (s *Scheduler) create(spec JobSpec, now time.Time) (Change, error) {
+	spec, err := s.bind(spec, nil, now)
+	if err != nil {
+		return Change{}, err
+	}
+	first, ok := firstFire(&spec, now)
+	if !ok {
+		return Change{}, neverFires(&spec, now)
+	}
+	return s.write(&spec, nil, first)
+}
+
+// firstFire is the next fire of a job that is new or has a new trigger: the first after now, or,
+// if there is none, the one that has just passed.
+func firstFire(spec *JobSpec, now time.Time) (fire, bool) {
+	if at, ok := spec.Trigger.Next(now); ok {
+		return jittered(spec, at), true
+	}
+	allowance := pastAllowance
+	if spec.Policy.MisfireGrace != nil {
+		allowance = *spec.Policy.MisfireGrace
+	}
+	at, ok := spec.Trigger.Next(now.Add(-allowance - time.Microsecond))
+	if !ok {
+		return fire{}, false
+	}
+	return jittered(spec, at), true
+}
+
+func neverFires(spec *JobSpec, now time.Time) error {
+	if stepper, ok := spec.Trigger.(Stepper); ok {
+		if last, ok := stepper.Prev(now); ok {
+			return Invalid("/trigger", "", "has no fire time left: the last was %s, %s before now; a later start is accepted within misfire_grace (60s if not given)",
+				last.Format(time.RFC3339Nano), now.Sub(last).Round(time.Millisecond))
+		}
+	}
+	return Invalid("/trigger", "", "never fires")
+}
+
+// write makes the change that stores a definition with its next fire.
+func (s *Scheduler) write(spec *JobSpec, old *JobRecord, next fire) (Change, error) {
+	rec, err := s.record(spec)
+	if err != nil {
+		return Change{}, err
+	}
+	rec.State, rec.Version = JobActive, 1
+	if old != nil {
+		rec.Version = old.Version + 1
+		if old.State == JobPaused {
+			rec.State, rec.Reason = JobPaused, old.Reason
+		}
+	}
+	if spec.Paused {
+		rec.State, rec.Reason = JobPaused, "paused when added"
+	}
+	spec.Paused = false
+	if rec.State == JobActive {
+		rec.NextNominal, rec.NextDue = &next.nominal, &next.due
+	}
+	return Change{Job: &rec}, nil
+}
+
+// redefine replaces the definition of a stored job, which keeps its next time if its trigger is the same.
+func (s *Scheduler) redefine(old *JobRecord, spec JobSpec, now time.Time) (Change, error) {
+	oldSpec, oldErr := s.specOf(old)
+	if oldErr != nil {
+		oldSpec = nil
+	}
+	spec, err := s.bind(spec, oldSpec, now)
+	if err != nil {
+		return Change{}, err
+	}
+	if oldErr != nil || !sameTrigger(oldSpec.Trigger, spec.Trigger) {
+		first, ok := firstFire(&spec, now)
+		if !ok {
+			return Change{}, neverFires(&spec, now)
+		}
+		change, err := s.write(&spec, old, first)
+		change.Runs = s.settle(old, now, "its trigger was changed before it could start")
+		return change, err
+	}
+	rec, err := s.record(&spec)
+	if err != nil {
+		return Change{}, err
+	}
+	rec.State, rec.Reason, rec.NextNominal, rec.NextDue = old.State, old.Reason, old.NextNominal, old.NextDue
+	if rec.NextNominal != nil && spec.Policy.Jitter != oldSpec.Policy.Jitter {
+		next := jittered(&spec, *rec.NextNominal)
+		rec.NextDue = &next.due
+	}
+	rec.Version = old.Version + 1
+	change := Change{Job: &rec}
+	if spec.Paused && rec.State == JobActive {
+		change.Runs = s.settle(old, now, pausedFirst)
+		rec.State, rec.Reason, rec.NextNominal, rec.NextDue = JobPaused, "paused when added", nil, nil
+	} else if sameDefinition(oldSpec, &spec) {
+		return Change{}, nil
+	}
+	spec.Paused = false
+	return change, nil
+}
+
+const pausedFirst = "its job was paused before it could start"
+
+func sameTrigger(a, b Trigger) bool {
+	left, errLeft := a.MarshalJSON()
+	right, errRight := b.MarshalJSON()
+	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
+}
+
+// sameDefinition compares encodings; closures are never the same.
+func sameDefinition(a, b *JobSpec) bool {
+	left, errLeft := encodeJob(*a, 0)
+	right, errRight := encodeJob(*b, 0)
+	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
+}
+
+// settle records fires that were due and not yet claimed when their job was taken away from them.
+func (s *Scheduler) settle(rec *JobRecord, now time.Time, reason string) []Run {
+	if rec.State != JobActive || rec.NextDue == nil || rec.NextDue.After(now) {
+		return nil
+	}
+	first := fire{*rec.NextNominal, *rec.NextDue}
+	spec, err := s.specOf(rec)
+	if err != nil {
+		spec = nil
+	} else if all, err := dueFires(spec, first, now, 1); err == nil && all.count() > 1 {
+		last := fire{all.olderTo, all.olderTo}
+		if n := len(all.newest); n > 0 {
+			last = all.newest[n-1]
+		}
+		row := newRun(rec, spec, CauseSchedule, last, RunMissed, reason)
+		row.fold(all.count()-1, first.nominal)
+		return []Run{row}
+	}
+	return []Run{newRun(rec, spec, CauseSchedule, first, RunMissed, reason)}
+}
+
+// ModifyJob implements Operations.
 func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *Job) error) (Job, error) {
-	return Job{}, errSoon
+	recs, _, err := s.editOne(ctx, id, func(now time.Time, old *JobRecord) (Change, error) {
+		if old == nil {
+			return Change{}, jobNotFound(id)
+		}
+		job := s.job(old)
+		job.Labels, job.Tags = cloneMap(job.Labels), append([]string(nil), job.Tags...)
+		if err := change(&job); err != nil {
+			return Change{}, err
+		}
+		if job.ID != id {
+			return Change{}, Invalid("/id", job.ID, "the id of a job cannot change; it is %q", id)
+		}
+		spec, err := s.complete(job.JobSpec)
+		if err != nil {
+			return Change{}, err
+		}
+		return s.redefine(old, spec, now)
+	})
+	if err != nil {
+		return Job{}, err
+	}
+	s.emit(Event{Kind: EventJobChange, JobID: id})
+	return s.job(&recs[0]), nil
 }
 
-func (s *Scheduler) PauseJob(ctx context.Context, id string) (Job, error) { return Job{}, errSoon }
-
-func (s *Scheduler) ResumeJob(ctx context.Context, id string) (Job, error) { return Job{}, errSoon }
-
-func (s *Scheduler) RemoveJob(ctx context.Context, id string) error { return errSoon }
-
-func (s *Scheduler) RemoveJobs(ctx context.Context, query JobQuery) (int, error) { return 0, errSoon }
-
-func (s *Scheduler) Job(ctx context.Context, id string) (Job, error) { return Job{}, errSoon }
-
-func (s *Scheduler) Jobs(ctx context.Context, query JobQuery) (JobPage, error) {
-	return JobPage{}, errSoon
+func cloneMap(m map[string]string) map[string]string {
+	if m == nil {
+		return nil
+	}
+	c := make(map[string]string, len(m))
+	for k, v := range m {
+		c[k] = v
+	}
+	return c
 }
 
+func jobNotFound(id string) error { return fmt.Errorf("job %q: %w", id, ErrNotFound) }
+
+// PauseJob implements Operations. A finished job stays finished.
+func (s *Scheduler) PauseJob(ctx context.Context, id string) (Job, error) {
+	return s.setState(ctx, id, func(now time.Time, old *JobRecord) (Change, error) {
+		if old.State != JobActive {
+			return Change{}, nil
+		}
+		rec := *old
+		rec.State, rec.Reason, rec.NextNominal, rec.NextDue = JobPaused, "paused by hand", nil, nil
+		rec.Version++
+		return Change{Job: &rec, Runs: s.settle(old, now, pausedFirst)}, nil
+	})
+}
+
+// ResumeJob implements Operations. A finished job is active again if its trigger has a fire to come and its max_runs are not used up.
+func (s *Scheduler) ResumeJob(ctx context.Context, id string) (Job, error) {
+	return s.setState(ctx, id, func(now time.Time, old *JobRecord) (Change, error) {
+		if old.State == JobActive {
+			return Change{}, nil
+		}
+		spec, err := s.specOf(old)
+		if err != nil {
+			return Change{}, fmt.Errorf("job %q cannot be read here: %w", id, err)
+		}
+		rec := *old
+		next, ok, err := nextFire(spec, now)
+		switch {
+		case err != nil:
+			return Change{}, err
+		case spec.Policy.MaxRuns > 0 && old.RunCount >= spec.Policy.MaxRuns:
+			rec.State, rec.Reason = JobFinished, fmt.Sprintf("max_runs reached (%d)", spec.Policy.MaxRuns)
+		case !ok:
+			rec.State, rec.Reason = JobFinished, noFiresLeft
+		default:
+			rec.State, rec.Reason, rec.NextNominal, rec.NextDue = JobActive, "", &next.nominal, &next.due
+		}
+		if rec.State == old.State {
+			return Change{}, nil
+		}
+		rec.Version++
+		return Change{Job: &rec}, nil
+	})
+}
+
+func (s *Scheduler) setState(ctx context.Context, id string, decide func(now time.Time, old *JobRecord) (Change, error)) (Job, error) {
+	changed := false
+	recs, _, err := s.editOne(ctx, id, func(now time.Time, old *JobRecord) (Change, error) {
+		if old == nil {
+			return Change{}, jobNotFound(id)
+		}
+		change, err := decide(now, old)
+		changed = change.Job != nil
+		return change, err
+	})
+	if err != nil {
+		return Job{}, err
+	}
+	if changed {
+		s.emit(Event{Kind: EventJobChange, JobID: id, Reason: recs[0].Reason})
+	}
+	return s.job(&recs[0]), nil
+}
+
+// RemoveJob implements Operations.
+func (s *Scheduler) RemoveJob(ctx context.Context, id string) error {
+	_, _, err := s.editOne(ctx, id, func(now time.Time, old *JobRecord) (Change, error) {
+		if old == nil {
+			return Change{}, jobNotFound(id)
+		}
+		return s.remove(old, now), nil
+	})
+	if err == nil {
+		s.emit(Event{Kind: EventJobGone, JobID: id})
+	}
+	return err
+}
+
+func (s *Scheduler) remove(old *JobRecord, now time.Time) Change {
+	return Change{Remove: true, Runs: s.settle(old, now, "its job was removed before it could start")}
+}
+
+// removeStep is how many jobs RemoveJobs takes in one step of the store, so that a big
+// clearing does not hold up the fires of others.
+const removeStep = 500
+
+// RemoveJobs implements Operations. It works in steps of 500: when it fails, those before are gone.
+func (s *Scheduler) RemoveJobs(ctx context.Context, query JobQuery) (int, error) {
+	query.Sort, query.Cursor, query.Limit = SortID, "", removeStep
+	total := 0
+	all := len(query.IDs) == 0 && len(query.Tags) == 0 && query.Name == "" && query.Pool == "" && query.State == "" && query.Search == "" && query.Version == 0
+	for {
+		removed := 0
+		recs, runs, err := s.store.EditJobs(ctx, query, func(now time.Time, _ string, old *JobRecord, _ int) Change {
+			if old == nil {
+				return Change{}
+			}
+			return s.remove(old, now)
+		})
+		if err != nil {
+			return total, err
+		}
+		for i := range recs {
+			removed++
+			if !all {
+				s.emit(Event{Kind: EventJobGone, JobID: recs[i].ID})
+			}
+		}
+		s.emitSettled(runs)
+		total += removed
+		if removed < removeStep || len(query.IDs) > 0 {
+			break
+		}
+	}
+	if all {
+		s.emit(Event{Kind: EventJobsGone})
+	}
+	s.kick()
+	return total, nil
+}
+
+// RunNow implements Operations.
 func (s *Scheduler) RunNow(ctx context.Context, id string, params json.RawMessage) (Run, error) {
-	return Run{}, errSoon
+	if _, err := paramsOf(params); err != nil {
+		var faults Faults
+		faults.Merge("/params", err)
+		return Run{}, faults.Err()
+	}
+	_, runs, err := s.editOne(ctx, id, func(now time.Time, old *JobRecord) (Change, error) {
+		if old == nil {
+			return Change{}, jobNotFound(id)
+		}
+		spec, err := s.specOf(old)
+		if err != nil {
+			return Change{}, fmt.Errorf("job %q cannot be read here: %w", id, err)
+		}
+		run := newRun(old, spec, CauseManual, fire{now, now}, RunQueued, "")
+		if run.Params, err = mergeParams(spec.Params, params); err != nil {
+			return Change{}, err
+		}
+		if len(run.Params) > maxParams {
+			return Change{}, Invalid("/params", "", "%d bytes with the job's own; accepted are at most %d", len(run.Params), maxParams)
+		}
+		return Change{Runs: []Run{run}}, nil
+	})
+	if err != nil {
+		return Run{}, err
+	}
+	return runs[0], nil
 }
-
-func (s *Scheduler) FindRun(ctx context.Context, id int64) (Run, error) { return Run{}, errSoon }
-
-func (s *Scheduler) WaitRun(ctx context.Context, id int64) (Run, error) { return Run{}, errSoon }
-
-func (s *Scheduler) CancelRun(ctx context.Context, id int64, by string) (Run, error) {
-	return Run{}, errSoon
-}
-
-func (s *Scheduler) Runs(ctx context.Context, query RunQuery) (RunPage, error) {
-	return RunPage{}, errSoon
-}
-
-func (s *Scheduler) Output(ctx context.Context, id int64, from int64, limit int) (OutputPart, error) {
-	return OutputPart{}, errSoon
-}
-
-func (s *Scheduler) Status(ctx context.Context) (Status, error) { return Status{}, errSoon }
-
-func (s *Scheduler) Wakeup(ctx context.Context) error { return errSoon }

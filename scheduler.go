@@ -3,40 +3,261 @@ package ruqi
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // A Scheduler runs the jobs of a store on this process. Its methods may be
-// called by many goroutines.
-type Scheduler struct{}
+// called by many goroutines. One that is not started can still edit and list jobs.
+type Scheduler struct {
+	store     JobStore
+	registry  *Registry
+	options   Options
+	log       *slog.Logger
+	keepsLive bool
+	decoded   decodedJobs
+	listeners listeners
+	health    health
+	looks     looks
+
+	kicks chan struct{} // wakes the claim loop; capacity 1
+	ends  signal        // told after ends of runs were written
+
+	lease    lease
+	runs     activeRuns
+	finished finishQueue
+	unread   unreadJobs
+	watch    clockWatch
+
+	paused    atomic.Bool
+	claiming  sync.Mutex // held while one claim is made and its runs are registered
+	writing   sync.Mutex // held while output is on its way to the store
+	lifecycle sync.Mutex // held by Start, Shutdown and Tick while they change state
+	state     atomic.Int32
+	stop      context.CancelCauseFunc // ends the loops; set while they run
+	loops     sync.WaitGroup
+}
 
 var _ Operations = (*Scheduler)(nil)
 
-var errSoon = errors.New("being written")
+// The states of a scheduler, in the order it goes through them.
+const (
+	stateStopped int32 = iota
+	stateRunning
+	stateStopping
+	stateShutdown
+)
 
 // New returns a scheduler over the store. It does nothing until it is started. All
 // faults of the options are reported at once.
 func New(store JobStore, registry *Registry, options Options) (*Scheduler, error) {
-	return nil, errSoon
+	options, err := options.withDefaults(runtime.GOMAXPROCS(0))
+	if err != nil {
+		return nil, err
+	}
+	_, keepsLive := store.(LiveKeeper)
+	s := &Scheduler{
+		store: store, registry: registry, options: options, log: options.Logger, keepsLive: keepsLive,
+		kicks: make(chan struct{}, 1),
+	}
+	s.listeners.log = options.Logger
+	s.finished.kicks = make(chan struct{}, 1)
+	s.runs.sizes = options.Slots
+	s.runs.used = map[string]int{}
+	s.runs.byID = map[int64]*activeRun{}
+	s.watch.now = options.Now
+	return s, nil
 }
 
-// Start registers the instance with the store and runs jobs in the background until Shutdown.
-func (s *Scheduler) Start(ctx context.Context) error { return errSoon }
+// Start registers the instance with the store and runs jobs in the background
+// until Shutdown. ctx bounds the registration alone. ErrStarted, ErrShutdown.
+func (s *Scheduler) Start(ctx context.Context) error {
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
+	switch s.state.Load() {
+	case stateShutdown:
+		return ErrShutdown
+	case stateRunning:
+		return ErrStarted
+	}
+	if err := s.register(ctx); err != nil {
+		return err
+	}
+	loops := s.startLoops()
+	s.loops.Go(func() { s.claimLoop(loops) })
+	s.loops.Go(func() { s.cleanLoop(loops) })
+	s.state.Store(stateRunning)
+	s.log.Info("scheduler started", "instance", s.options.Instance)
+	s.emit(Event{Kind: EventStarted})
+	return nil
+}
 
-// Run starts the scheduler, waits until ctx ends, and shuts down.
-func (s *Scheduler) Run(ctx context.Context) error { return errSoon }
+// startLoops runs the loops that a scheduler with running runs needs.
+func (s *Scheduler) startLoops() context.Context {
+	ctx, stop := context.WithCancelCause(context.Background())
+	s.stop = stop
+	s.loops.Go(func() { s.beatLoop(ctx) })
+	s.loops.Go(func() { s.finishLoop(ctx) })
+	s.loops.Go(func() { s.outputLoop(ctx) })
+	return ctx
+}
 
-// Pause makes this instance claim nothing until Resume; other instances go on.
-func (s *Scheduler) Pause() {}
+// Run starts the scheduler, waits until ctx ends, and shuts down, which takes up to
+// Options.Drain and the kill grace of what is left.
+func (s *Scheduler) Run(ctx context.Context) error {
+	if err := s.Start(ctx); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return s.Shutdown(context.WithoutCancel(ctx))
+}
 
-// Resume ends a Pause, as an outage ends.
-func (s *Scheduler) Resume() {}
+// Pause makes this instance claim nothing until Resume; running runs and other instances go on.
+func (s *Scheduler) Pause() {
+	if !s.paused.Swap(true) {
+		s.emit(Event{Kind: EventPaused})
+	}
+}
 
-// Shutdown stops claiming, waits for running runs (Options.Drain at the most, or until ctx ends),
-// ends those that are left, and says goodbye to the store, which stays open.
-func (s *Scheduler) Shutdown(ctx context.Context) error { return errSoon }
+// Resume ends a Pause. What became due meanwhile is handled like after an outage.
+func (s *Scheduler) Resume() {
+	if s.paused.Swap(false) {
+		s.emit(Event{Kind: EventResumed})
+		s.kick()
+	}
+}
 
-// Tick does what is due now, waits for it, and returns how many runs ended.
-func (s *Scheduler) Tick(ctx context.Context) (int, error) { return 0, errSoon }
+// Wakeup implements Operations.
+func (s *Scheduler) Wakeup(context.Context) error {
+	s.kick()
+	return nil
+}
 
-// Listen adds a listener for the kinds given, or for all. stop removes it and waits for it.
-func (s *Scheduler) Listen(listener Listener, kinds ...EventKind) (stop func()) { return func() {} }
+// kick makes the claim loop look at once. It never blocks.
+func (s *Scheduler) kick() {
+	select {
+	case s.kicks <- struct{}{}:
+	default:
+	}
+}
+
+// Shutdown stops claiming, waits for running runs (Options.Drain at the most, or until ctx
+// ends), ends those that are left, and says goodbye to the store, which stays open. The scheduler cannot be
+// started again. The error says what could not be written; on a scheduler that was shut down before it is nil.
+func (s *Scheduler) Shutdown(ctx context.Context) error {
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
+	if s.state.Load() != stateRunning {
+		s.state.Store(stateShutdown)
+		return nil
+	}
+	s.state.Store(stateStopping) // from here on a claim takes nothing
+	s.claiming.Lock()            // and none is half way
+	s.claiming.Unlock()          //nolint:staticcheck // SA2001: the lock is a barrier
+	s.kick()                     // so that the store hears of it
+	drain, cancel := context.WithTimeout(ctx, s.options.Drain)
+	defer cancel()
+	s.runs.wait(drain)
+	err := s.endAll()
+	s.emit(Event{Kind: EventShutdown})
+	s.listeners.close()
+	s.state.Store(stateShutdown)
+	s.log.Info("scheduler shut down", "instance", s.options.Instance)
+	return err
+}
+
+// endWait is how long the last results may take to reach a store that does not answer.
+const endWait = 10 * time.Second
+
+// endAll ends what still runs, writes the last results, leaves the store and stops the loops.
+func (s *Scheduler) endAll() error {
+	s.runs.stopAll(errShutdown)
+	s.runs.wait(context.Background()) // bounded: a run that does not stop is abandoned
+	limit, cancel := context.WithTimeout(context.Background(), endWait)
+	defer cancel()
+	unwritten := s.finished.drain(limit)
+	s.stop(errShutdown)
+	s.loops.Wait()
+	var err error
+	if unwritten > 0 {
+		err = errors.New("the store does not answer: the ends of some runs are not recorded; they will be lost")
+	}
+	return errors.Join(err, s.goodbye(limit))
+}
+
+// Tick does what is due now and waits until it is done, claims that follow from it
+// included; it returns how many runs ended. Tests use it, and programs that have a loop of their own: it needs no Start, but may
+// be called beside it.
+func (s *Scheduler) Tick(ctx context.Context) (int, error) {
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
+	switch s.state.Load() {
+	case stateShutdown:
+		return 0, ErrShutdown
+	case stateStopped:
+		if err := s.register(ctx); err != nil {
+			return 0, err
+		}
+		s.startLoops()
+		s.state.Store(stateRunning)
+		n, err := s.tick(ctx)
+		s.state.Store(stateStopped)
+		return n, errors.Join(err, s.endAll())
+	}
+	return s.tick(ctx)
+}
+
+func (s *Scheduler) tick(ctx context.Context) (int, error) {
+	total := 0
+	var first time.Time
+	for {
+		claimed, started, err := s.claim(ctx)
+		if err != nil {
+			return total, err
+		}
+		if first.IsZero() {
+			first = claimed.Now
+		}
+		inTime := len(claimed.Jobs) > 0 && len(started) == 0 // only non-runs: more may be due
+		for _, run := range started {
+			inTime = inTime || !run.run.Due.After(first)
+			select {
+			case <-run.written:
+				total++
+			case <-ctx.Done():
+				return total, context.Cause(ctx)
+			}
+		}
+		if !inTime {
+			return total, nil
+		}
+	}
+}
+
+// A signal tells any number of waiters that something happened, losing no one.
+type signal struct {
+	mu sync.Mutex // guards ch
+	ch chan struct{}
+}
+
+// wait returns a channel that is closed at the next tell.
+func (s *signal) wait() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ch == nil {
+		s.ch = make(chan struct{})
+	}
+	return s.ch
+}
+
+func (s *signal) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ch != nil {
+		close(s.ch)
+		s.ch = nil
+	}
+}

@@ -62,3 +62,11 @@ type Stepper interface {
 	// negative when the trigger cannot count that range in bounded time.
 	Count(after, until time.Time) int64
 }
+
+// An Ender is a Trigger with an inclusive end: no fire, jitter included, is later.
+type Ender interface {
+	Trigger
+
+	// EndTime returns the end, if there is one.
+	EndTime() (end time.Time, ok bool)
+}

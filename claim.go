@@ -1,0 +1,234 @@
+package ruqi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+const (
+	// pollEvery is how often the store is asked even when nothing is known to be due: edits and
+	// cancels of other instances take effect within a second.
+	pollEvery = time.Second
+	// claimLimit bounds the jobs of one step: 500 rows make one step of a database a few milliseconds long.
+	claimLimit = 500
+	// maxFinished is how many ended runs may wait in memory for a store that does not answer.
+	maxFinished = 4096
+	// The waits after a failed claim: doubled from the first to the last.
+	firstBackoff, lastBackoff = 100 * time.Millisecond, 5 * time.Second
+)
+
+// claimLoop takes what is due and hands it out, until ctx ends. It alone decides when to look.
+func (s *Scheduler) claimLoop(ctx context.Context) {
+	var hints <-chan struct{}
+	if waker, ok := s.store.(Waker); ok {
+		ch, stop := waker.Wake()
+		defer stop()
+		hints = ch
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	backoff := firstBackoff
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-s.kicks:
+		case <-hints:
+		}
+		wait := pollEvery
+		claimed, _, err := s.claim(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			wait = backoff
+			backoff = min(2*backoff, lastBackoff)
+		default:
+			backoff = firstBackoff
+			wait = s.nextLook(&claimed)
+		}
+		timer.Reset(wait)
+	}
+}
+
+// nextLook is how long the loop may wait after a claim.
+func (s *Scheduler) nextLook(claimed *Claimed) time.Duration {
+	if claimed.Next == nil {
+		return pollEvery
+	}
+	wait := claimed.Next.Sub(claimed.Now)
+	if wait <= 0 && len(claimed.Jobs) == 0 {
+		return pollEvery // due, but nothing can be done about it now: the end of a run kicks
+	}
+	return min(max(wait, 0), pollEvery)
+}
+
+// claim makes one step: it takes what is due within the free slots, and starts it.
+func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
+	s.claiming.Lock()
+	defer s.claiming.Unlock()
+	s.watchClock()
+	owner := s.lease.owner()
+	request := ClaimRequest{Owner: owner, Needs: s.registry.Needs(), Except: s.unread.ids(), Limit: claimLimit}
+	if s.mayStart() {
+		request.Slots = s.runs.free()
+	}
+	var broken map[string]error
+	claimed, err := s.store.Claim(ctx, request, func(now time.Time, due []Due) []Plan {
+		var plans []Plan
+		plans, broken = s.decide(now, due, request.Slots)
+		return plans
+	})
+	s.health.note(err)
+	if err != nil {
+		if errors.Is(err, ErrLeaseLost) {
+			s.lost(owner)
+		} else if ctx.Err() == nil {
+			s.log.Warn("claim failed", "error", err)
+		}
+		return Claimed{}, nil, err
+	}
+	for id, err := range broken {
+		if s.unread.add(id) {
+			s.log.Error("job cannot be read; it is parked on this instance", "job", id, "error", err)
+			s.emit(Event{Kind: EventJobParked, JobID: id, Reason: err.Error()})
+		}
+	}
+	s.unread.forget(claimed.Now)
+	s.looks.note(claimed.Now, claimed.Next)
+	started := s.dispatch(owner, &claimed)
+	s.emitSettled(claimed.Settled)
+	s.emitFinished(claimed.Jobs)
+	if len(claimed.Cancel) > 0 {
+		s.cancelAsked(ctx, claimed.Cancel)
+	}
+	return claimed, started, nil
+}
+
+// mayStart reports whether this instance may take new runs now.
+func (s *Scheduler) mayStart() bool {
+	return !s.paused.Load() && s.state.Load() == stateRunning && s.lease.trusted() && s.finished.len() < maxFinished
+}
+
+// decide plans every due job within the free slots. A job whose definition cannot be read,
+// or breaks its law, is left alone and named.
+func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int) (plans []Plan, broken map[string]error) {
+	free := make(map[string]int, len(slots))
+	for pool, n := range slots {
+		free[pool] = n
+	}
+	plans = make([]Plan, 0, len(due))
+	for i := range due {
+		job := &due[i].Job
+		plan, taken, ok, err := s.planSafely(now, due[i], free[job.Pool])
+		if err != nil {
+			if broken == nil {
+				broken = map[string]error{}
+			}
+			broken[job.ID] = err
+			continue
+		}
+		if ok {
+			free[job.Pool] -= taken
+			plans = append(plans, plan)
+		}
+	}
+	return plans, broken
+}
+
+// planSafely is planJob for definitions and triggers that may fail or panic.
+func (s *Scheduler) planSafely(now time.Time, due Due, free int) (plan Plan, taken int, ok bool, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("its trigger or task panicked: %v", p)
+		}
+	}()
+	spec, err := s.specOf(&due.Job)
+	if err != nil {
+		return plan, 0, false, err
+	}
+	return planJob(now, due, spec, free)
+}
+
+// unreadEvery is how long a job that could not be read is left alone: a changed
+// definition is noticed after that.
+const unreadEvery = 10 * time.Second
+
+// maxUnread bounds the ids sent with each claim.
+const maxUnread = 1000
+
+// unreadJobs remembers which jobs this instance cannot read, so that they do not stand in the
+// way of others, and forgets them from time to time, so that a mended one goes on.
+type unreadJobs struct {
+	mu    sync.Mutex // guards all
+	known map[string]bool
+	told  map[string]bool
+	since time.Time
+}
+
+func (u *unreadJobs) ids() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.known) == 0 {
+		return nil
+	}
+	ids := make([]string, 0, len(u.known))
+	for id := range u.known {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// add reports whether the job was not known to be unreadable since the program began.
+func (u *unreadJobs) add(id string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.known == nil {
+		u.known, u.told = map[string]bool{}, map[string]bool{}
+	}
+	if len(u.known) < maxUnread {
+		u.known[id] = true
+	}
+	if u.told[id] {
+		return false
+	}
+	u.told[id] = true
+	return true
+}
+
+func (u *unreadJobs) forget(now time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if now.Sub(u.since) >= unreadEvery || now.Before(u.since) {
+		u.since = now
+		clear(u.known)
+	}
+}
+
+// A clockWatch compares the wall clock with the monotonic one.
+type clockWatch struct {
+	now  func() time.Time
+	wall time.Time
+	mono time.Time
+}
+
+// jumpLeast is what counts as a jump: more than the slewing of a clock between two polls.
+const jumpLeast = 2 * time.Second
+
+// watchClock logs jumps of the wall clock, which are otherwise handled like an
+// outage: the next claim finds more due, or nothing for a while. Callers hold s.claiming.
+func (s *Scheduler) watchClock() {
+	w := &s.watch
+	wall, mono := w.now(), time.Now()
+	if !w.mono.IsZero() {
+		jump := wall.Round(0).Sub(w.wall) - mono.Sub(w.mono)
+		if jump > jumpLeast || jump < -jumpLeast {
+			s.log.Warn("wall clock jumped, or the machine slept", "by", jump)
+		}
+	}
+	w.wall, w.mono = wall.Round(0), mono
+}

@@ -1,0 +1,285 @@
+package ruqi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Why a run was ended before its own end; context.Cause of its context.
+var (
+	errTimeout   = errors.New("timeout")
+	errCancelled = errors.New("cancelled")
+	errShutdown  = errors.New("its instance was shut down")
+)
+
+// abandonAfter is how long, past its kill grace, a run that was told to stop may
+// go on before the scheduler gives it up: a goroutine cannot be ended by force. Its slot is free then.
+const abandonAfter = 5 * time.Second
+
+// An activeRun is a run of this instance from its claim to its written end.
+type activeRun struct {
+	s      *Scheduler
+	run    *Run
+	spec   *JobSpec
+	owner  Owner
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	output output
+	// ended is set by whoever records the end: the execution, or who gave up waiting for it.
+	ended   atomic.Bool
+	stopped atomic.Bool
+	timeout *time.Timer
+	written chan struct{} // closed when the end is in the store, or never will be
+}
+
+// activeRuns are the runs of this instance and its slots.
+type activeRuns struct {
+	mu    sync.Mutex // guards used, byID, idle
+	sizes map[string]int
+	used  map[string]int
+	byID  map[int64]*activeRun
+	idle  signal
+}
+
+// free returns the free slots of each pool.
+func (a *activeRuns) free() map[string]int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	free := make(map[string]int, len(a.sizes))
+	for pool, size := range a.sizes {
+		if n := size - a.used[pool]; n > 0 {
+			free[pool] = n
+		}
+	}
+	return free
+}
+
+func (a *activeRuns) use() map[string]SlotUse {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	use := make(map[string]SlotUse, len(a.sizes))
+	for pool, size := range a.sizes {
+		use[pool] = SlotUse{Used: a.used[pool], Size: size}
+	}
+	return use
+}
+
+func (a *activeRuns) add(runs []*activeRun) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range runs {
+		a.byID[r.run.ID] = r
+		a.used[r.spec.Executor]++
+	}
+}
+
+func (a *activeRuns) remove(r *activeRun) {
+	a.mu.Lock()
+	delete(a.byID, r.run.ID)
+	a.used[r.spec.Executor]--
+	idle := len(a.byID) == 0
+	a.mu.Unlock()
+	if idle {
+		a.idle.tell()
+	}
+}
+
+func (a *activeRuns) get(id int64) *activeRun {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.byID[id]
+}
+
+func (a *activeRuns) all() []*activeRun {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	all := make([]*activeRun, 0, len(a.byID))
+	for r := range maps.Values(a.byID) {
+		all = append(all, r)
+	}
+	return all
+}
+
+// wait returns when nothing runs any more, or ctx ends.
+func (a *activeRuns) wait(ctx context.Context) {
+	for {
+		idle := a.idle.wait()
+		a.mu.Lock()
+		n := len(a.byID)
+		a.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-idle:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (a *activeRuns) stopAll(cause error) {
+	for _, r := range a.all() {
+		r.stopBy(cause)
+	}
+}
+
+// dispatch registers the claimed runs and starts each on a goroutine of its own.
+func (s *Scheduler) dispatch(owner Owner, claimed *Claimed) []*activeRun {
+	if len(claimed.Runs) == 0 {
+		return nil
+	}
+	specs := make(map[string]*JobSpec, len(claimed.Jobs))
+	for i := range claimed.Jobs {
+		spec, err := s.specOf(&claimed.Jobs[i])
+		if err == nil {
+			specs[claimed.Jobs[i].ID] = spec
+		}
+	}
+	started := make([]*activeRun, 0, len(claimed.Runs))
+	for i := range claimed.Runs {
+		run := &claimed.Runs[i]
+		spec := specs[run.JobID]
+		if spec == nil { // a store that breaks its law: the run gets its end, nothing else is known of it
+			spec = &JobSpec{ID: run.JobID, Task: unreadable{}, Policy: Policy{}.withDefaults()}
+		}
+		a := &activeRun{s: s, run: run, spec: spec, owner: owner, written: make(chan struct{})}
+		a.ctx, a.cancel = context.WithCancelCause(context.Background())
+		started = append(started, a)
+	}
+	s.runs.add(started)
+	for _, a := range started {
+		if limit := a.spec.Policy.Timeout; limit > 0 {
+			a.timeout = time.AfterFunc(limit, func() { a.stopBy(errTimeout) })
+		}
+		s.emitRun(EventRunSubmitted, a.run, "")
+		go a.execute()
+	}
+	return started
+}
+
+// execute runs the task to its end.
+func (a *activeRun) execute() {
+	a.s.emitRun(EventRunStarted, a.run, "")
+	result := a.call()
+	a.end(&result)
+}
+
+// call asks the executor; a panic is the run's failure, not the program's.
+func (a *activeRun) call() (result Result) {
+	defer func() {
+		if p := recover(); p != nil {
+			fmt.Fprintf(&a.output, "panic: %v\n\n%s", p, debug.Stack())
+			result = Result{Err: fmt.Errorf("panic: %v", p)}
+		}
+	}()
+	executor, ok := a.s.registry.Executor(a.spec.Task.Kind())
+	if !ok {
+		return Result{Err: fmt.Errorf("no executor for tasks of kind %q", a.spec.Task.Kind())}
+	}
+	return executor.Execute(a.ctx, a.spec.Task, Execution{Run: a.run, Output: &a.output, KillGrace: a.spec.Policy.KillGrace})
+}
+
+// stopBy ends the run's context. What does not stop by itself is given up after its kill grace and abandonAfter.
+func (a *activeRun) stopBy(cause error) {
+	if a.stopped.Swap(true) {
+		return
+	}
+	a.cancel(cause)
+	time.AfterFunc(a.spec.Policy.KillGrace+abandonAfter, func() {
+		a.end(&Result{Err: cause, Note: "it did not stop and was given up"})
+	})
+}
+
+// end records how the run ended, once, and frees its slot.
+func (a *activeRun) end(result *Result) {
+	if a.ended.Swap(true) {
+		return
+	}
+	if a.timeout != nil {
+		a.timeout.Stop()
+	}
+	done := Done{Run: *a.run}
+	run := &done.Run
+	run.State, run.Reason = a.outcome(result.Err)
+	if result.Note != "" {
+		run.Reason = joinReason(run.Reason, result.Note)
+	}
+	run.ExitCode, run.Signal, run.CPU, run.MaxRSS = result.ExitCode, result.Signal, result.CPU, result.MaxRSS
+	if run.State == RunSucceeded && errors.Is(result.Err, Finish) {
+		done.EndJob = "its task has finished it"
+	}
+	done.RemoveJob = a.spec.Policy.DeleteWhenFinished
+	a.cancel(nil)
+	a.s.runs.remove(a)
+	a.s.finished.add(finishedRun{a, done})
+}
+
+// outcome is the state a run ends in, and why. What ended its context comes before
+// what the task made of that.
+func (a *activeRun) outcome(err error) (RunState, string) {
+	switch cause := context.Cause(a.ctx); {
+	case cause == nil && (err == nil || errors.Is(err, Finish)):
+		return RunSucceeded, ""
+	case cause == nil:
+		return RunFailed, cutReason(err.Error())
+	case errors.Is(cause, errTimeout):
+		return RunTimedOut, fmt.Sprintf("ended after its timeout of %s", a.spec.Policy.Timeout)
+	default:
+		return RunCancelled, cause.Error()
+	}
+}
+
+// maxReason bounds reasons, which stand in lists: the whole is in the output.
+const maxReason = 2000 // bytes
+
+func cutReason(text string) string {
+	if len(text) > maxReason {
+		return text[:maxReason] + "…"
+	}
+	return text
+}
+
+func joinReason(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// cancelAsked ends runs of this instance that someone asked to end.
+func (s *Scheduler) cancelAsked(ctx context.Context, ids []int64) {
+	var mine []int64
+	for _, id := range ids {
+		if a := s.runs.get(id); a != nil && !a.stopped.Load() {
+			mine = append(mine, id)
+		}
+	}
+	if len(mine) == 0 {
+		return
+	}
+	page, err := s.store.Runs(ctx, RunQuery{IDs: mine, Limit: MaxPage})
+	if err != nil {
+		s.log.Warn("cancel requests could not be read", "error", err)
+		return // the next claim names them again
+	}
+	for i := range page.Runs {
+		s.cancelHere(&page.Runs[i])
+	}
+}
+
+// cancelHere ends the run if it is active on this instance and was asked to end.
+func (s *Scheduler) cancelHere(run *Run) {
+	if run.CancelBy == "" || run.State != RunRunning {
+		return
+	}
+	if a := s.runs.get(run.ID); a != nil {
+		a.stopBy(fmt.Errorf("%w by %s", errCancelled, run.CancelBy))
+	}
+}

@@ -1,0 +1,207 @@
+package ruqi
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// finishStep bounds the runs ended in one step of the store.
+const finishStep = 1000
+
+// A finishedRun is an end that is not in the store yet.
+type finishedRun struct {
+	run  *activeRun
+	done Done
+}
+
+// A finishQueue holds ends until they are written. It grows while the store does not
+// answer; claims stop at maxFinished.
+type finishQueue struct {
+	mu      sync.Mutex // guards waiting, writing
+	waiting []finishedRun
+	writing int
+	kicks   chan struct{} // capacity 1
+	empty   signal
+}
+
+func (q *finishQueue) add(f finishedRun) {
+	q.mu.Lock()
+	q.waiting = append(q.waiting, f)
+	q.mu.Unlock()
+	select {
+	case q.kicks <- struct{}{}:
+	default:
+	}
+}
+
+// take moves the oldest waiting ends to the caller, who returns them by wrote.
+func (q *finishQueue) take(most int) []finishedRun {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := min(most, len(q.waiting))
+	batch := q.waiting[:n:n]
+	q.waiting = q.waiting[n:]
+	if len(q.waiting) == 0 {
+		q.waiting = nil
+	}
+	q.writing = n
+	return batch
+}
+
+func (q *finishQueue) wrote() {
+	q.mu.Lock()
+	q.writing = 0
+	empty := len(q.waiting) == 0
+	q.mu.Unlock()
+	if empty {
+		q.empty.tell()
+	}
+}
+
+func (q *finishQueue) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting) + q.writing
+}
+
+// drain waits until everything is written, or ctx ends, and returns how many are not.
+func (q *finishQueue) drain(ctx context.Context) int {
+	for {
+		empty := q.empty.wait()
+		if q.len() == 0 {
+			return 0
+		}
+		select {
+		case <-empty:
+		case <-ctx.Done():
+			return q.len()
+		}
+	}
+}
+
+// finishLoop writes ends in batches: what gathers while one batch is written is the next. It ends with ctx.
+func (s *Scheduler) finishLoop(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.finished.kicks:
+		}
+		for {
+			batch := s.finished.take(finishStep)
+			if len(batch) == 0 {
+				break
+			}
+			for start := 0; start < len(batch); {
+				end := start
+				for end < len(batch) && batch[end].run.owner == batch[start].run.owner {
+					end++
+				}
+				s.finish(ctx, batch[start].run.owner, batch[start:end])
+				start = end
+			}
+			s.finished.wrote()
+			s.ends.tell()
+			s.kick() // slots are free, and a batch's next row may start
+		}
+	}
+}
+
+// finish writes the ends of one owner, output first, trying again while the store does not answer.
+func (s *Scheduler) finish(ctx context.Context, owner Owner, batch []finishedRun) {
+	var talked []*activeRun
+	done := make([]Done, len(batch))
+	for i, f := range batch {
+		done[i] = f.done
+		f.run.output.close()
+		if f.run.output.waiting() {
+			talked = append(talked, f.run)
+		}
+	}
+	s.retry(ctx, func() error {
+		s.writeOutput(ctx, owner, talked)
+		var left []*activeRun
+		for _, a := range talked {
+			if a.output.waiting() {
+				left = append(left, a)
+			}
+		}
+		if talked = left; len(talked) > 0 {
+			return ErrUnavailable
+		}
+		return nil
+	})
+	late, err := s.finishDone(ctx, owner, done)
+	if err != nil && ctx.Err() == nil {
+		s.log.Error("ends of runs could not be written together; trying one by one", "runs", len(done), "error", err)
+		late = s.finishOneByOne(ctx, owner, done)
+	}
+	if len(late) > 0 {
+		s.log.Warn("runs ended after they were taken away; nothing was changed", "runs", late)
+	}
+	s.settleEnds(batch, late)
+}
+
+// finishDone writes ends while the store is only unavailable.
+func (s *Scheduler) finishDone(ctx context.Context, owner Owner, done []Done) (late []int64, err error) {
+	s.retry(ctx, func() error {
+		late, err = s.store.Finish(ctx, owner, done)
+		s.health.note(err)
+		return err
+	})
+	return late, err
+}
+
+// finishOneByOne finds the ends that a store refuses and writes a plain failure in their place, so that no
+// row stays running for ever.
+func (s *Scheduler) finishOneByOne(ctx context.Context, owner Owner, done []Done) (late []int64) {
+	for i := range done {
+		part, err := s.finishDone(ctx, owner, done[i:i+1])
+		if err != nil {
+			s.log.Error("the end of a run could not be written; recording a failure", "run", done[i].Run.ID, "error", err)
+			plain := Done{Run: Run{ID: done[i].Run.ID, JobID: done[i].Run.JobID, State: RunFailed,
+				Reason: "its end (" + string(done[i].Run.State) + ") could not be recorded: " + cutReason(err.Error())}}
+			part, err = s.finishDone(ctx, owner, []Done{plain})
+		}
+		if err != nil {
+			s.log.Error("the failure of a run could not be written either", "run", done[i].Run.ID, "error", err)
+		}
+		late = append(late, part...)
+	}
+	return late
+}
+
+// retry calls step until it succeeds, fails for good, or ctx ends, waiting longer each time.
+func (s *Scheduler) retry(ctx context.Context, step func() error) {
+	for wait := firstBackoff; ; wait = min(2*wait, lastBackoff) {
+		err := step()
+		if err == nil || !errors.Is(err, ErrUnavailable) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// settleEnds tells everyone who waits that the ends are in the store.
+func (s *Scheduler) settleEnds(batch []finishedRun, late []int64) {
+	gone := make(map[int64]bool, len(late))
+	for _, id := range late {
+		gone[id] = true
+	}
+	for i := range batch {
+		run := &batch[i].done.Run
+		if !gone[run.ID] {
+			s.emitEnd(run)
+			if batch[i].done.EndJob != "" {
+				s.emit(Event{Kind: EventJobFinished, JobID: run.JobID, Reason: batch[i].done.EndJob})
+			}
+		}
+		close(batch[i].run.written)
+	}
+}

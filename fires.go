@@ -1,0 +1,195 @@
+package ruqi
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// walkLimit bounds the steps of a catch-up through a trigger that cannot count: 100,000
+// calls of Next take tens of milliseconds, and a minute job gathers as many in ten weeks.
+const walkLimit = 100_000
+
+// errStuck is what a trigger earns that does not move on.
+var errStuck = errors.New("the trigger answered with a time that is not later than the one asked about")
+
+// A fire is one time at which a job is to run.
+type fire struct {
+	nominal, due time.Time
+}
+
+// fires is what a job has due at one moment.
+type fires struct {
+	newest []fire // the newest ones, oldest first
+	// older counts those before newest, from olderFrom to olderTo; atLeast when counting was given up.
+	older              int64
+	olderFrom, olderTo time.Time
+	atLeast            bool
+	next               *fire // the first one not due
+}
+
+// count returns how many fires are due.
+func (f *fires) count() int64 { return f.older + int64(len(f.newest)) }
+
+// dueFires collects the fires of a job from the stored next one up to now, the newest limit
+// of them one by one. It is pure; the error says that the trigger breaks its law.
+func dueFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error) {
+	var f fires
+	current := first
+	for !current.due.After(now) {
+		if len(f.newest) == limit {
+			if stepper, ok := spec.Trigger.(Stepper); ok && stepBack(&f, stepper, spec, first, now, limit) {
+				return f, nil
+			}
+			return walkFires(spec, first, now, limit)
+		}
+		f.newest = append(f.newest, current)
+		next, ok, err := nextFire(spec, current.nominal)
+		if err != nil || !ok {
+			return f, err
+		}
+		current = next
+	}
+	f.next = &current
+	return f, nil
+}
+
+// stepBack finds the newest fires from now backwards and counts the rest. It reports
+// false when the trigger cannot count them.
+func stepBack(f *fires, trigger Stepper, spec *JobSpec, first fire, now time.Time, limit int) bool {
+	at, ok := trigger.Prev(now.Add(time.Microsecond))
+	if !ok || at.Before(first.nominal) {
+		return false
+	}
+	last := jittered(spec, at)
+	if last.due.After(now) { // its jitter is still running; the one before is due for sure
+		f.next = &last
+		if at, ok = trigger.Prev(at); !ok || at.Before(first.nominal) {
+			return false
+		}
+		last = jittered(spec, at)
+	} else if next, ok, err := nextFire(spec, last.nominal); err != nil {
+		return false
+	} else if ok {
+		f.next = &next
+	}
+	more := trigger.Count(first.nominal, last.nominal)
+	if more < int64(limit) {
+		return false
+	}
+	newest := make([]fire, limit)
+	for i := limit - 1; ; i-- {
+		newest[i] = last
+		at, ok = trigger.Prev(last.nominal)
+		if !ok || at.Before(first.nominal) {
+			return false
+		}
+		last = jittered(spec, at)
+		if i == 0 {
+			break
+		}
+	}
+	f.newest = newest
+	f.older, f.olderFrom, f.olderTo = more+1-int64(limit), first.nominal, last.nominal
+	return true
+}
+
+// walkFires keeps the newest limit fires while it walks; after walkLimit steps it gives
+// up, counts all it saw as older, and goes on from now.
+func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error) {
+	ring := make([]fire, 0, limit)
+	seen := int64(0)
+	current, more := first, true
+	var lastOlder time.Time
+	for more && !current.due.After(now) && seen < walkLimit {
+		if len(ring) < limit {
+			ring = append(ring, current)
+		} else {
+			lastOlder = ring[seen%int64(limit)].nominal
+			ring[seen%int64(limit)] = current
+		}
+		seen++
+		next, ok, err := nextFire(spec, current.nominal)
+		if err != nil {
+			return fires{}, err
+		}
+		current, more = next, ok
+	}
+	if more && !current.due.After(now) {
+		f := fires{older: seen, olderFrom: first.nominal, olderTo: ring[(seen-1)%int64(limit)].nominal, atLeast: true}
+		next, ok, err := nextFire(spec, now)
+		if ok {
+			f.next = &next
+		}
+		return f, err
+	}
+	f := fires{older: seen - int64(len(ring))}
+	if f.older > 0 {
+		f.olderFrom, f.olderTo = first.nominal, lastOlder
+	}
+	start := seen % int64(limit)
+	if seen < int64(limit) {
+		start = 0
+	}
+	f.newest = append(append(f.newest, ring[start:]...), ring[:start]...)
+	if more {
+		f.next = &current
+	}
+	return f, nil
+}
+
+// nextFire returns the first fire whose nominal time is after the given one.
+func nextFire(spec *JobSpec, after time.Time) (fire, bool, error) {
+	at, ok := spec.Trigger.Next(after)
+	if !ok {
+		return fire{}, false, nil
+	}
+	if !at.After(after) {
+		return fire{}, false, fmt.Errorf("%w (%s)", errStuck, after.Format(time.RFC3339Nano))
+	}
+	return jittered(spec, at), true, nil
+}
+
+// jittered adds the job's jitter to a nominal time: a hash of job and time, below the next
+// nominal time and not past the trigger's end, the same on every instance.
+func jittered(spec *JobSpec, nominal time.Time) fire {
+	nominal = micro(nominal)
+	f := fire{nominal, nominal}
+	if spec.Policy.Jitter <= 0 {
+		return f
+	}
+	room := spec.Policy.Jitter.Microseconds() + 1
+	if next, ok := spec.Trigger.Next(nominal); ok {
+		room = min(room, next.Sub(nominal).Microseconds())
+	}
+	if ender, ok := spec.Trigger.(Ender); ok {
+		if end, ok := ender.EndTime(); ok {
+			room = min(room, end.Sub(nominal).Microseconds()+1)
+		}
+	}
+	if room > 1 {
+		f.due = nominal.Add(time.Duration(hashOf(spec.ID, nominal.UnixMicro())%uint64(room)) * time.Microsecond)
+	}
+	return f
+}
+
+// hashOf spreads (id, n) over 64 bits: FNV-1a over the bytes, then the finalizer of
+// MurmurHash3, since FNV's low bits follow its last byte. Stored due times depend on it: it never changes.
+func hashOf(id string, n int64) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	h := uint64(offset)
+	for i := range len(id) {
+		h = (h ^ uint64(id[i])) * prime
+	}
+	for shift := 0; shift < 64; shift += 8 {
+		h = (h ^ uint64(n)>>shift&0xff) * prime
+	}
+	h ^= h >> 33
+	h *= 0xff51afd7ed558ccd
+	h ^= h >> 33
+	h *= 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
+}
+
+// micro is the one place where times lose what is below a microsecond.
+func micro(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }

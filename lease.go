@@ -1,0 +1,182 @@
+package ruqi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// A lease is what this instance knows of its life in the store.
+type lease struct {
+	mu    sync.Mutex // guards all
+	now   Owner
+	until time.Time // on this process's monotonic clock: until when starts are safe
+	over  bool      // the store said that the epoch is over
+}
+
+func (l *lease) owner() Owner {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now
+}
+
+// trusted reports whether runs may be started: until one heartbeat before the lease ends.
+func (l *lease) trusted() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.over && time.Now().Before(l.until)
+}
+
+func (l *lease) renewed(owner Owner, until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.now, l.until, l.over = owner, until, false
+}
+
+// end marks the owner's epoch as over; false if it was known, or is not the present one.
+func (l *lease) end(owner Owner) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over || l.now != owner {
+		return false
+	}
+	l.over = true
+	return true
+}
+
+func (l *lease) isOver() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.over
+}
+
+// register begins a new life of this instance in the store.
+func (s *Scheduler) register(ctx context.Context) error {
+	if err := s.beat(ctx, 0); err != nil {
+		return fmt.Errorf("register instance %s: %w", s.options.Instance, err)
+	}
+	return nil
+}
+
+// beat renews the lease of the epoch, or begins a new one with epoch 0.
+func (s *Scheduler) beat(ctx context.Context, epoch int64) error {
+	asked := time.Now()
+	instance, err := s.store.Beat(ctx, Instance{
+		Owner: Owner{s.options.Instance, epoch}, Lease: s.options.Lease,
+		Slots: s.options.Slots, Needs: s.registry.Needs(), State: s.stateName(), Release: s.options.Release,
+	})
+	s.health.note(err)
+	if err != nil {
+		return err
+	}
+	s.lease.renewed(instance.Owner, asked.Add(s.options.Lease-s.heartbeat()))
+	if skew := s.options.Now().Sub(instance.Beat); skew > jumpLeast || skew < -jumpLeast {
+		s.log.Debug("this machine's clock and the store's differ", "by", skew)
+	}
+	return nil
+}
+
+func (s *Scheduler) heartbeat() time.Duration { return s.options.Lease / beatsPerLease }
+
+// goodbye tells the store that this life is over.
+func (s *Scheduler) goodbye(ctx context.Context) error {
+	_, err := s.store.Beat(ctx, Instance{Owner: s.lease.owner(), State: "stopping"})
+	if errors.Is(err, ErrLeaseLost) {
+		return nil
+	}
+	return err
+}
+
+// lost is called when the store says that the owner's epoch is over: what runs under it
+// belongs to others now.
+func (s *Scheduler) lost(owner Owner) {
+	if !s.lease.end(owner) {
+		return
+	}
+	s.log.Error("lease lost: ending what runs, beginning anew", "instance", owner.Instance, "epoch", owner.Epoch)
+	for _, a := range s.runs.all() {
+		if a.owner == owner {
+			a.stopBy(ErrLeaseLost)
+		}
+	}
+}
+
+// beatLoop keeps the lease alive and ends the runs of instances that are dead, until ctx ends.
+func (s *Scheduler) beatLoop(ctx context.Context) {
+	ticker := time.NewTicker(s.heartbeat())
+	defer ticker.Stop()
+	s.rescueAll(ctx)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		owner := s.lease.owner()
+		if s.lease.isOver() {
+			owner.Epoch = 0
+		}
+		// A beat that hangs must not eat the lease: the next one has its own chance.
+		limit, cancel := context.WithTimeout(ctx, s.options.Lease)
+		err := s.beat(limit, owner.Epoch)
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return
+		case errors.Is(err, ErrLeaseLost):
+			s.lost(owner)
+			if err := s.beat(ctx, 0); err != nil {
+				s.log.Warn("a new life could not be registered yet", "error", err)
+			}
+		case err != nil:
+			s.log.Warn("heartbeat failed", "error", err)
+			continue
+		}
+		s.rescueAll(ctx)
+	}
+}
+
+// rescueStep bounds the runs ended in one step of the store.
+const rescueStep = 500
+
+// rescueAll ends the running runs of dead instances.
+func (s *Scheduler) rescueAll(ctx context.Context) {
+	for {
+		dead, err := s.store.Rescue(ctx, s.lease.owner(), rescueStep, s.rescue)
+		s.health.note(err)
+		if err != nil {
+			if ctx.Err() == nil {
+				s.log.Warn("runs of dead instances could not be ended", "error", err)
+			}
+			return
+		}
+		for i := range dead {
+			s.log.Warn("run lost: its instance died", "run", dead[i].ID, "job", dead[i].JobID, "instance", dead[i].Owner.Instance)
+			s.emitEnd(&dead[i])
+		}
+		if len(dead) > 0 {
+			s.ends.tell()
+			s.kick()
+		}
+		if len(dead) < rescueStep {
+			return
+		}
+	}
+}
+
+// rescue decides about one run of a dead instance. It is pure but for reading definitions.
+func (s *Scheduler) rescue(now time.Time, dead Run, job *JobRecord) Done {
+	dead.State, dead.Finished = RunLost, &now
+	dead.Reason = fmt.Sprintf("instance %s died, or could not reach the store for longer than its lease", dead.Owner.Instance)
+	done := Done{Run: dead}
+	if job == nil {
+		return done
+	}
+	if spec, err := s.specOf(job); err == nil {
+		done.Again = rerun(&dead, spec, now)
+		done.RemoveJob = spec.Policy.DeleteWhenFinished
+	}
+	return done
+}

@@ -1,0 +1,231 @@
+package ruqi
+
+import (
+	"fmt"
+	"time"
+)
+
+// planJob decides what one claim does to one job: the fires that are due become runs or
+// recorded non-runs, queued rows are started, and the job gets its next time. It is pure. free
+// is how many slots of the job's pool are left; it returns how many the plan takes. ok is false when there is nothing to
+// do now (no free slot: the fires stay due). The error says that the trigger breaks its law.
+func planJob(now time.Time, due Due, spec *JobSpec, free int) (plan Plan, taken int, ok bool, err error) {
+	if free <= 0 {
+		return plan, 0, false, nil
+	}
+	d := decision{now: now, due: due, spec: spec, free: free, active: due.Active}
+	job := &due.Job
+	d.plan = Plan{
+		JobID: job.ID, State: job.State, Reason: job.Reason,
+		NextNominal: job.NextNominal, NextDue: job.NextDue, RunCount: job.RunCount,
+	}
+	d.startQueued()
+	if job.State == JobActive && job.NextDue != nil && !job.NextDue.After(now) && d.free > 0 {
+		if err := d.fire(); err != nil {
+			return plan, 0, false, err
+		}
+	} else if len(d.plan.Start) == 0 {
+		return plan, 0, false, nil
+	}
+	d.plan.Remove = d.plan.State == JobFinished && spec.Policy.DeleteWhenFinished
+	return d.plan, free - d.free, true, nil
+}
+
+// A decision is one planJob at work.
+type decision struct {
+	now    time.Time
+	due    Due
+	spec   *JobSpec
+	plan   Plan
+	free   int // slots left
+	active int // active runs, those of this plan included
+}
+
+// startQueued starts what waits and may: a batch's next row is active already, others need room.
+func (d *decision) startQueued() {
+	for _, run := range d.due.Queued {
+		if d.free == 0 {
+			return
+		}
+		if run.Batch == 0 {
+			if d.active >= d.spec.Policy.MaxInstances {
+				continue
+			}
+			d.active++
+		}
+		d.plan.Start = append(d.plan.Start, run.ID)
+		d.free--
+	}
+}
+
+// fire settles every fire that is due and sets the next one.
+func (d *decision) fire() error {
+	job := &d.due.Job
+	first := fire{*job.NextNominal, *job.NextDue}
+	all, err := dueFires(d.spec, first, d.now, d.spec.Policy.CatchupLimit)
+	if err != nil {
+		return err
+	}
+	if all.older > 0 {
+		d.recordOlder(&all)
+	}
+	onTime := d.recordLate(all.newest)
+	if left := d.spec.Policy.MaxRuns - job.RunCount; d.spec.Policy.MaxRuns > 0 && int64(len(onTime)) > left && !*d.spec.Policy.Coalesce {
+		onTime = onTime[:max(left, 0)]
+	}
+	d.run(onTime)
+	d.setNext(all.next)
+	return nil
+}
+
+// recordOlder puts what lies before the newest fires into one row.
+func (d *decision) recordOlder(all *fires) {
+	about := ""
+	if all.atLeast {
+		about = "at least "
+	}
+	row := d.row(fire{all.olderTo, all.olderTo}, RunMissed, fmt.Sprintf("%s%d fires were older than the newest %d (catchup_limit)",
+		about, all.older, d.spec.Policy.CatchupLimit))
+	row.fold(all.older-1, all.olderFrom)
+	d.plan.Runs = append(d.plan.Runs, row)
+}
+
+// recordLate records the fires past their grace as missed and returns the others. With
+// coalesce the late ones are one row.
+func (d *decision) recordLate(all []fire) (onTime []fire) {
+	grace := d.spec.Policy.MisfireGrace
+	if grace == nil {
+		return all
+	}
+	late := 0
+	for late < len(all) && d.now.Sub(all[late].due) > *grace {
+		late++
+	}
+	if late == 0 {
+		return all
+	}
+	reason := func(f fire) string {
+		return fmt.Sprintf("too late: due %s before, misfire_grace is %s", d.now.Sub(f.due).Round(time.Millisecond), *grace)
+	}
+	if *d.spec.Policy.Coalesce {
+		last := all[late-1]
+		row := d.row(last, RunMissed, reason(last))
+		row.fold(int64(late-1), all[0].nominal)
+		d.plan.Runs = append(d.plan.Runs, row)
+		return all[late:]
+	}
+	for _, f := range all[:late] {
+		d.plan.Runs = append(d.plan.Runs, d.row(f, RunMissed, reason(f)))
+	}
+	return all[late:]
+}
+
+// run starts the fires that are in time, folded into the last or as a batch, or records
+// them as skipped when the job is at its limit.
+func (d *decision) run(onTime []fire) {
+	if len(onTime) == 0 {
+		return
+	}
+	rows := make([]Run, 0, len(onTime))
+	if *d.spec.Policy.Coalesce {
+		row := d.row(onTime[len(onTime)-1], RunRunning, "")
+		row.fold(int64(len(onTime)-1), onTime[0].nominal)
+		rows = append(rows, row)
+	} else {
+		for _, f := range onTime {
+			rows = append(rows, d.row(f, RunRunning, ""))
+		}
+	}
+	if d.active >= d.spec.Policy.MaxInstances {
+		for i := range rows {
+			rows[i].State = RunSkipped
+			rows[i].Reason = fmt.Sprintf("%d active, max_instances is %d", d.active, d.spec.Policy.MaxInstances)
+		}
+		d.plan.Runs = append(d.plan.Runs, rows...)
+		return
+	}
+	if len(rows) > 1 {
+		batch := rows[0].Nominal.UnixMicro()
+		for i := range rows {
+			rows[i].Batch = batch
+			if i > 0 {
+				rows[i].State = RunQueued
+			}
+		}
+	}
+	d.plan.Runs = append(d.plan.Runs, rows...)
+	d.plan.RunCount += int64(len(rows))
+	d.active += len(rows)
+	d.free--
+}
+
+// setNext gives the job its next time, or ends it.
+func (d *decision) setNext(next *fire) {
+	switch {
+	case d.spec.Policy.MaxRuns > 0 && d.plan.RunCount >= d.spec.Policy.MaxRuns:
+		d.finish(fmt.Sprintf("max_runs reached (%d)", d.spec.Policy.MaxRuns))
+	case next == nil:
+		d.finish(noFiresLeft)
+	default:
+		d.plan.NextNominal, d.plan.NextDue = &next.nominal, &next.due
+	}
+}
+
+const noFiresLeft = "no fire times left"
+
+func (d *decision) finish(reason string) {
+	d.plan.State, d.plan.Reason = JobFinished, reason
+	d.plan.NextNominal, d.plan.NextDue = nil, nil
+}
+
+func (d *decision) row(f fire, state RunState, reason string) Run {
+	return newRun(&d.due.Job, d.spec, CauseSchedule, f, state, reason)
+}
+
+// newRun makes the row of a job's first attempt.
+func newRun(job *JobRecord, spec *JobSpec, cause Cause, f fire, state RunState, reason string) Run {
+	run := Run{
+		Attempt: 1, JobID: job.ID, JobName: job.Name, Cause: cause, State: state, Reason: reason,
+		Nominal: f.nominal, Due: f.due,
+	}
+	if spec != nil {
+		run.Task, run.Params = taskText(spec), spec.Params
+	}
+	return run
+}
+
+// fold notes fires that this row stands for beside its own.
+func (r *Run) fold(others int64, from time.Time) {
+	if others > 0 {
+		from := from.UTC()
+		r.Coalesced, r.CoalescedFrom = others, &from
+	}
+}
+
+// maxTaskText bounds the copy of the task in each run's row: enough to recognize it; a command may have 64 KiB.
+const maxTaskText = 4096 // bytes
+
+func taskText(spec *JobSpec) string {
+	text := spec.Task.String()
+	if len(text) > maxTaskText {
+		text = text[:maxTaskText]
+	}
+	return text
+}
+
+// rerun is the row that follows a lost run, by the job's policy; nil when there is none.
+func rerun(lost *Run, spec *JobSpec, now time.Time) *Run {
+	if spec == nil || spec.Policy.OnLost != LostRerun {
+		return nil
+	}
+	again := *lost
+	again.ID, again.Attempt, again.Cause, again.State = 0, lost.Attempt+1, CauseRetry, RunQueued
+	if again.ParentID == 0 {
+		again.ParentID = lost.ID
+	}
+	again.Reason = fmt.Sprintf("attempt %d was lost", lost.Attempt)
+	again.Due, again.Started, again.Finished, again.Owner, again.CancelBy = now, nil, nil, Owner{}, ""
+	again.Coalesced, again.CoalescedFrom, again.Batch = 0, nil, 0
+	again.OutputBytes, again.OutputCut = 0, false
+	return &again
+}

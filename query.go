@@ -1,0 +1,298 @@
+package ruqi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// health remembers the store's last failure and the last look for due jobs.
+type health struct {
+	mu    sync.Mutex // guards all
+	err   error
+	since time.Time
+}
+
+// note takes the outcome of a call to the store.
+func (h *health) note(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case err == nil || errors.Is(err, ErrLeaseLost):
+		h.err = nil
+	case errors.Is(err, context.Canceled):
+	case h.err == nil:
+		h.err, h.since = err, time.Now()
+	default:
+		h.err = err
+	}
+}
+
+func (h *health) failing() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.err == nil {
+		return ""
+	}
+	return fmt.Sprintf("%v (for %s)", h.err, time.Since(h.since).Round(time.Second))
+}
+
+// Job implements Operations.
+func (s *Scheduler) Job(ctx context.Context, id string) (Job, error) {
+	page, err := s.Jobs(ctx, JobQuery{IDs: []string{id}})
+	if err != nil {
+		return Job{}, err
+	}
+	if len(page.Jobs) == 0 {
+		return Job{}, jobNotFound(id)
+	}
+	return page.Jobs[0], nil
+}
+
+// Jobs implements Operations.
+func (s *Scheduler) Jobs(ctx context.Context, query JobQuery) (JobPage, error) {
+	var faults Faults
+	query.Limit = pageLimit(&faults, query.Limit)
+	switch query.Sort {
+	case "", SortID, SortNext, SortName, SortCreated:
+	default:
+		faults.Add("/sort", string(query.Sort), "unknown word; accepted are id, next, name and created")
+	}
+	switch query.State {
+	case "", JobActive, JobPaused, JobFinished:
+	default:
+		faults.Add("/state", string(query.State), "unknown word; accepted are active, paused and finished")
+	}
+	if err := faults.Err(); err != nil {
+		return JobPage{}, err
+	}
+	recs, err := s.store.Jobs(ctx, query)
+	if err != nil {
+		return JobPage{}, err
+	}
+	serving, err := s.serving(ctx)
+	if err != nil {
+		return JobPage{}, err
+	}
+	page := JobPage{Jobs: make([]Job, len(recs.Jobs)), Next: recs.Next, Total: recs.Total}
+	for i := range recs.Jobs {
+		page.Jobs[i] = s.job(&recs.Jobs[i])
+		if page.Jobs[i].Parked == "" && recs.Jobs[i].State != JobFinished {
+			page.Jobs[i].Parked = serving.lacks(PoolNeed{recs.Jobs[i].Pool, recs.Jobs[i].Needs})
+		}
+	}
+	return page, nil
+}
+
+func pageLimit(faults *Faults, limit int) int {
+	if limit < 0 || limit > MaxPage {
+		faults.Add("/limit", fmt.Sprint(limit), "out of range (1-%d)", MaxPage)
+	}
+	if limit == 0 {
+		return DefaultPage
+	}
+	return limit
+}
+
+// serving is what the live instances, this one counted in, can run between them.
+type serving []Instance
+
+func (s *Scheduler) serving(ctx context.Context) (serving, error) {
+	instances, err := s.store.Instances(ctx)
+	if err != nil {
+		return nil, err
+	}
+	live := serving{{Owner: Owner{Instance: s.options.Instance}, Slots: s.options.Slots, Needs: s.registry.Needs()}}
+	var newest time.Time // the store's now, as late as it is known without asking
+	for _, i := range instances {
+		if i.Beat.After(newest) {
+			newest = i.Beat
+		}
+	}
+	for _, i := range instances {
+		if i.Owner.Instance != s.options.Instance && i.LeaseUntil.After(newest) {
+			live = append(live, i)
+		}
+	}
+	return live, nil
+}
+
+// lacks says what no live instance has; empty when one has all.
+func (live serving) lacks(want PoolNeed) string {
+	for _, i := range live {
+		if i.Slots[want.Pool] > 0 && slices.Contains(i.Needs, want.Need) {
+			return ""
+		}
+	}
+	return fmt.Sprintf("no live instance has slots in pool %q and can run %q", want.Pool, want.Need)
+}
+
+// FindRun implements Operations.
+func (s *Scheduler) FindRun(ctx context.Context, id int64) (Run, error) {
+	page, err := s.store.Runs(ctx, RunQuery{IDs: []int64{id}, Limit: 1})
+	if err != nil {
+		return Run{}, err
+	}
+	if len(page.Runs) == 0 {
+		return Run{}, runNotFound(id)
+	}
+	return page.Runs[0], nil
+}
+
+func runNotFound(id int64) error { return fmt.Errorf("run %d: %w", id, ErrNotFound) }
+
+// WaitRun implements Operations. It asks at most each second, sooner when a run of this instance ends.
+func (s *Scheduler) WaitRun(ctx context.Context, id int64) (Run, error) {
+	timer := time.NewTimer(pollEvery)
+	defer timer.Stop()
+	for {
+		ends := s.ends.wait()
+		run, err := s.FindRun(ctx, id)
+		if err != nil || run.State.Ended() {
+			return run, err
+		}
+		timer.Reset(pollEvery)
+		select {
+		case <-ends:
+		case <-timer.C:
+		case <-ctx.Done():
+			return run, context.Cause(ctx)
+		}
+	}
+}
+
+// CancelRun implements Operations.
+func (s *Scheduler) CancelRun(ctx context.Context, id int64, by string) (Run, error) {
+	if by == "" {
+		by = "a user"
+	}
+	var faults Faults
+	checkText(&faults, "/by", by, maxText)
+	if err := faults.Err(); err != nil {
+		return Run{}, err
+	}
+	run, err := s.store.Cancel(ctx, id, by)
+	if err != nil {
+		return run, err
+	}
+	if run.State.Ended() {
+		s.emitEnd(&run)
+		s.ends.tell()
+	}
+	s.cancelHere(&run)
+	return run, nil
+}
+
+// Runs implements Operations.
+func (s *Scheduler) Runs(ctx context.Context, query RunQuery) (RunPage, error) {
+	var faults Faults
+	query.Limit = pageLimit(&faults, query.Limit)
+	for _, state := range query.States {
+		if !slices.Contains(RunStates(), state) {
+			faults.Add("/state", string(state), "unknown word; accepted are %v", RunStates())
+		}
+	}
+	causes := []Cause{CauseSchedule, CauseManual, CauseRetry, CauseStartup, CauseBackfill, CauseDependency}
+	for _, cause := range query.Causes {
+		if !slices.Contains(causes, cause) {
+			faults.Add("/cause", string(cause), "unknown word; accepted are %v", causes)
+		}
+	}
+	if err := faults.Err(); err != nil {
+		return RunPage{}, err
+	}
+	return s.store.Runs(ctx, query)
+}
+
+// maxOutputPart bounds one answer of Output.
+const maxOutputPart = 1 << 20 // bytes
+
+// Output implements Operations.
+func (s *Scheduler) Output(ctx context.Context, id int64, from int64, limit int) (OutputPart, error) {
+	var faults Faults
+	if from < 0 {
+		faults.Add("/from", fmt.Sprint(from), "negative")
+	}
+	if limit == 0 {
+		limit = maxOutputPart
+	}
+	if limit < 0 || limit > maxOutputPart {
+		faults.Add("/limit", fmt.Sprint(limit), "out of range (1-%d)", maxOutputPart)
+	}
+	if err := faults.Err(); err != nil {
+		return OutputPart{}, err
+	}
+	return s.store.Output(ctx, id, from, limit)
+}
+
+// Status implements Operations. It answers also when the store does not: StoreError says so.
+func (s *Scheduler) Status(ctx context.Context) (Status, error) {
+	status := Status{
+		Instance: s.options.Instance, State: s.stateName(), Store: "unknown",
+		Slots: s.runs.use(), EventsDropped: s.listeners.dropped.Load(),
+		Release: s.options.Release, Zone: s.options.Zone.String(), Jobs: map[JobState]int64{},
+	}
+	if d, ok := s.store.(Describer); ok {
+		status.Store = d.Describe()
+	}
+	status.CheckTime, status.NextWakeup = s.looks.last()
+	counts, err := s.store.Count(ctx)
+	if err == nil {
+		var live serving
+		if live, err = s.serving(ctx); err == nil {
+			status.Jobs, status.Running, status.Queued = counts.Jobs, counts.Running, counts.Queued
+			for need, n := range counts.Needs {
+				if live.lacks(need) != "" {
+					status.Parked += n
+				}
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return status, context.Cause(ctx)
+	}
+	if status.StoreError = s.health.failing(); err != nil {
+		status.StoreError = err.Error()
+	}
+	return status, nil
+}
+
+func (s *Scheduler) stateName() string {
+	switch state := s.state.Load(); {
+	case state == stateStopping:
+		return "stopping"
+	case state == stateShutdown:
+		return "stopped"
+	case s.paused.Load():
+		return "paused"
+	case state == stateStopped:
+		return "stopped"
+	}
+	return "running"
+}
+
+// looks remembers when the claim loop looked and will look again.
+type looks struct {
+	mu   sync.Mutex // guards all
+	at   time.Time
+	next *time.Time
+}
+
+func (l *looks) note(at time.Time, next *time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at, l.next = at, next
+}
+
+func (l *looks) last() (at, next *time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.at.IsZero() {
+		return nil, nil
+	}
+	copied := l.at
+	return &copied, l.next
+}

@@ -1,0 +1,128 @@
+package ruqi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// record turns a complete definition into what the store keeps. The caller sets state, times and version.
+func (s *Scheduler) record(spec *JobSpec) (JobRecord, error) {
+	rec := JobRecord{
+		ID: spec.ID, Name: spec.Name, Pool: spec.Executor, Needs: spec.Task.Needs(),
+		Priority: spec.Priority, MaxInstances: spec.Policy.MaxInstances, Tags: spec.Tags,
+	}
+	if s.keepsLive {
+		rec.Live = spec
+		return rec, nil
+	}
+	data, err := encodeJob(*spec, specVersion)
+	if errors.Is(err, ErrClosure) {
+		return rec, &InvalidError{Faults: []Fault{{Pointer: "/task", Message: ErrClosure.Error() + "; register the function and refer to it by name"}}}
+	}
+	rec.Spec = data
+	return rec, err
+}
+
+// specOf returns the definition of a record. It is shared and never changed.
+func (s *Scheduler) specOf(rec *JobRecord) (*JobSpec, error) {
+	if rec.Live != nil {
+		return rec.Live, nil
+	}
+	if d, ok := s.decoded.get(rec.ID, rec.Version, rec.Created); ok {
+		return d.spec, d.err
+	}
+	spec, err := s.registry.decodeJob(rec.Spec, false)
+	spec.ID = rec.ID
+	spec.Policy = spec.Policy.withDefaults()
+	if isNil(spec.Trigger) {
+		spec.Trigger = unreadableOf(rec.Spec, "trigger")
+	}
+	if isNil(spec.Task) {
+		spec.Task = unreadableOf(rec.Spec, "task")
+	}
+	s.decoded.put(rec.ID, decodedJob{rec.Version, rec.Created, &spec, err})
+	return &spec, err
+}
+
+// job turns a record into what users see. parked says why no live instance can run it; empty otherwise.
+func (s *Scheduler) job(rec *JobRecord) Job {
+	spec, err := s.specOf(rec)
+	job := Job{
+		JobSpec: *spec, State: rec.State, StateReason: rec.Reason,
+		NextNominal: rec.NextNominal, NextDue: rec.NextDue,
+		RunCount: rec.RunCount, Version: rec.Version, Created: rec.Created, Updated: rec.Updated,
+	}
+	job.Name, job.Tags, job.Executor, job.Priority = rec.Name, rec.Tags, rec.Pool, rec.Priority
+	if err != nil && rec.State != JobFinished {
+		job.Parked = "cannot be read: " + err.Error()
+	}
+	return job
+}
+
+// unreadable stands for a trigger or task that this program does not know. It
+// keeps its encoding, so that nothing is lost when the job is shown or copied.
+type unreadable struct {
+	kind string
+	data json.RawMessage
+}
+
+func unreadableOf(spec []byte, member string) unreadable {
+	var members map[string]json.RawMessage
+	_ = json.Unmarshal(spec, &members) // what is not even an object shows as null
+	data := members[member]
+	if data == nil {
+		data = json.RawMessage("null")
+	}
+	kind, _ := kindOf(data)
+	return unreadable{kind, data}
+}
+
+func (u unreadable) Next(time.Time) (time.Time, bool) { return time.Time{}, false }
+func (u unreadable) Kind() string                     { return u.kind }
+func (u unreadable) MarshalJSON() ([]byte, error)     { return u.data, nil }
+func (u unreadable) String() string                   { return fmt.Sprintf("unreadable %s", u.kind) }
+func (u unreadable) Needs() string                    { return u.kind }
+
+// maxDecoded bounds the decoded definitions kept: at about 1 KiB each, 16 MiB.
+const maxDecoded = 1 << 14
+
+// A decodedJob is one version of a definition; a removed job's id may come back with the same version, so
+// the time of creation belongs to its identity.
+type decodedJob struct {
+	version int64
+	created time.Time
+	spec    *JobSpec
+	err     error
+}
+
+// decodedJobs caches decoded definitions, since decoding at every fire would cost
+// more than the fire.
+type decodedJobs struct {
+	mu   sync.Mutex // guards jobs
+	jobs map[string]decodedJob
+}
+
+func (d *decodedJobs) get(id string, version int64, created time.Time) (decodedJob, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	job, ok := d.jobs[id]
+	return job, ok && job.version == version && job.created.Equal(created)
+}
+
+func (d *decodedJobs) put(id string, job decodedJob) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.jobs == nil {
+		d.jobs = map[string]decodedJob{}
+	}
+	if _, there := d.jobs[id]; !there && len(d.jobs) >= maxDecoded {
+		for other := range d.jobs { // any one: map order is as good as a clock hand here
+			delete(d.jobs, other)
+			break
+		}
+	}
+	d.jobs[id] = job
+}

@@ -1,0 +1,238 @@
+package ruqi
+
+import (
+	"crypto/rand"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Limits of what a user may write.
+const (
+	maxText        = 255     // characters of ids, names, tags, labels, pools: what a key column of any database holds
+	maxDescription = 4096    // characters
+	maxTags        = 64      // tags, and labels
+	maxParams      = 1 << 16 // bytes
+	maxPriority    = 1_000_000
+	maxCatchup     = 1000
+	maxConcurrent  = 1000
+	maxPolicyTime  = 400 * 24 * time.Hour // longer than a leap year: nothing real waits longer
+)
+
+// withDefaults fills in what is open.
+func (p Policy) withDefaults() Policy {
+	if p.Coalesce == nil {
+		p.Coalesce = &coalesceByDefault
+	}
+	if p.CatchupLimit == 0 {
+		p.CatchupLimit = DefaultCatchupLimit
+	}
+	if p.MaxInstances == 0 {
+		p.MaxInstances = DefaultMaxInstances
+	}
+	if p.Overlap == "" {
+		p.Overlap = OverlapSkip
+	}
+	if p.KillGrace == 0 {
+		p.KillGrace = DefaultKillGrace
+	}
+	if p.OnLost == "" {
+		p.OnLost = LostFail
+	}
+	return p
+}
+
+var coalesceByDefault = true // shared by every default policy: a million jobs point here
+
+func (p Policy) check(faults *Faults) {
+	span := func(name string, d time.Duration) {
+		if d < 0 || d > maxPolicyTime {
+			faults.Add("/policy/"+name, d.String(), "out of range; accepted is 0s to %dd", int(maxPolicyTime.Hours()/24))
+		}
+	}
+	within := func(name string, n, least, most int64) {
+		if n < least || n > most {
+			faults.Add("/policy/"+name, fmt.Sprint(n), "out of range (%d-%d)", least, most)
+		}
+	}
+	if p.MisfireGrace != nil {
+		span("misfire_grace", *p.MisfireGrace)
+	}
+	span("timeout", p.Timeout)
+	span("kill_grace", p.KillGrace)
+	span("jitter", p.Jitter)
+	within("catchup_limit", int64(p.CatchupLimit), 1, maxCatchup)
+	within("max_instances", int64(p.MaxInstances), 1, maxConcurrent)
+	within("max_runs", p.MaxRuns, 0, 1<<53)
+	switch p.Overlap {
+	case OverlapSkip:
+	case "queue", "queue_one", "cancel_running", "allow":
+		faults.Add("/policy/overlap", string(p.Overlap), "not supported yet; accepted is skip")
+	default:
+		faults.Add("/policy/overlap", string(p.Overlap), "unknown word; accepted is skip")
+	}
+	if p.OnLost != LostFail && p.OnLost != LostRerun {
+		faults.Add("/policy/on_lost", string(p.OnLost), "unknown word; accepted are fail and rerun")
+	}
+	if p.Retry != nil {
+		faults.Add("/policy/retry", "", "not supported yet")
+	}
+	if p.RunOnStart {
+		faults.Add("/policy/run_on_start", "true", "not supported yet")
+	}
+	if p.PauseAfterFailures != 0 {
+		faults.Add("/policy/pause_after_failures", fmt.Sprint(p.PauseAfterFailures), "not supported yet")
+	}
+}
+
+// complete checks a definition, all faults at once, and fills in what is open. Its trigger
+// is bound for the check alone: what it is really bound with is known only within the store's step.
+func (s *Scheduler) complete(spec JobSpec) (JobSpec, error) {
+	var faults Faults
+	if spec.ID == "" {
+		spec.ID = strings.ToLower(rand.Text())
+	}
+	checkText(&faults, "/id", spec.ID, maxText)
+	if spec.ID == "." || spec.ID == ".." {
+		faults.Add("/id", spec.ID, "%q is no id: it would be lost in a path", spec.ID)
+	}
+	if spec.Name == "" {
+		spec.Name = spec.ID
+	}
+	checkText(&faults, "/name", spec.Name, maxText)
+	if n := utf8.RuneCountInString(spec.Description); n > maxDescription || !utf8.ValidString(spec.Description) {
+		faults.Add("/description", spec.Description, "accepted is UTF-8 text of at most %d characters", maxDescription)
+	}
+	checkWords(&faults, spec)
+	if _, err := paramsOf(spec.Params); err != nil {
+		faults.Merge("/params", err)
+	} else if len(spec.Params) > maxParams {
+		faults.Add("/params", "", "%d bytes; accepted are at most %d", len(spec.Params), maxParams)
+	}
+	if spec.Priority < -maxPriority || spec.Priority > maxPriority {
+		faults.Add("/priority", fmt.Sprint(spec.Priority), "out of range (-%d to %d)", maxPriority, maxPriority)
+	}
+	spec.Policy = spec.Policy.withDefaults()
+	spec.Policy.check(&faults)
+	spec.Task, spec.Executor = s.completeTask(&faults, spec)
+	if isNil(spec.Trigger) {
+		faults.Add("/trigger", "", "missing")
+	} else if _, err := s.bind(spec, nil, micro(s.options.Now())); err != nil {
+		faults.Merge("", err)
+	}
+	return spec, faults.Err()
+}
+
+func (s *Scheduler) completeTask(faults *Faults, spec JobSpec) (Task, string) {
+	if isNil(spec.Task) {
+		faults.Add("/task", "", "missing")
+		return nil, spec.Executor
+	}
+	executor, ok := s.registry.Executor(spec.Task.Kind())
+	if !ok {
+		faults.Add("/task/kind", spec.Task.Kind(), "unknown task kind")
+		return spec.Task, spec.Executor
+	}
+	if spec.Executor == "" {
+		spec.Executor = executor.Pool()
+	}
+	checkText(faults, "/executor", spec.Executor, maxText)
+	if f, ok := spec.Task.(*FuncTask); ok && f.Closure() != nil {
+		return f, spec.Executor // whether the store can keep it is for record to say
+	}
+	data, err := spec.Task.MarshalJSON()
+	if err == nil {
+		var task Task
+		if task, err = executor.Decode(data); err == nil {
+			return task, spec.Executor
+		}
+	}
+	faults.Merge("/task", err)
+	return spec.Task, spec.Executor
+}
+
+// bind fills in what the trigger leaves open: with zone and anchor of the stored definition
+// where there is one, else with the scheduler's zone and now.
+func (s *Scheduler) bind(spec JobSpec, stored *JobSpec, now time.Time) (JobSpec, error) {
+	binder, ok := spec.Trigger.(Binder)
+	if !ok {
+		return spec, nil
+	}
+	zone, anchor := s.options.Zone, now
+	if stored != nil {
+		if bound, ok := stored.Trigger.(Bound); ok {
+			storedZone, storedAnchor := bound.Binding()
+			if storedZone != nil {
+				zone = storedZone
+			}
+			if !storedAnchor.IsZero() {
+				anchor = storedAnchor
+			}
+		}
+	}
+	trigger, err := binder.Bind(zone, anchor, spec.ID)
+	if err != nil {
+		var faults Faults
+		faults.Merge("/trigger", err)
+		return spec, faults.Err()
+	}
+	spec.Trigger = trigger
+	return spec, nil
+}
+
+func checkWords(faults *Faults, spec JobSpec) {
+	if len(spec.Tags) > maxTags {
+		faults.Add("/tags", "", "%d tags; accepted are at most %d", len(spec.Tags), maxTags)
+	}
+	for i, tag := range spec.Tags {
+		checkText(faults, fmt.Sprintf("/tags/%d", i), tag, maxText)
+	}
+	if len(spec.Labels) > maxTags {
+		faults.Add("/labels", "", "%d labels; accepted are at most %d", len(spec.Labels), maxTags)
+	}
+	for _, key := range slices.Sorted(maps.Keys(spec.Labels)) {
+		checkText(faults, "/labels", key, maxText)
+		if value := spec.Labels[key]; value != "" {
+			checkText(faults, "/labels/"+escapePointer(key), value, maxText)
+		}
+	}
+}
+
+// checkText accepts 1 to most characters of printable Unicode. Marks that are not seen but
+// order or join text (U+200F, U+200D) are letters of names in use and pass; control characters do not.
+func checkText(faults *Faults, pointer, text string, most int) {
+	switch {
+	case text == "":
+		faults.Add(pointer, "", "empty")
+	case !utf8.ValidString(text):
+		faults.Add(pointer, text, "not UTF-8")
+	case utf8.RuneCountInString(text) > most:
+		faults.Add(pointer, text, "%d characters; accepted are at most %d", utf8.RuneCountInString(text), most)
+	default:
+		for _, r := range text {
+			if !unicode.IsPrint(r) && !unicode.Is(unicode.Cf, r) {
+				faults.Add(pointer, text, "holds %U, which cannot be printed", r)
+				return
+			}
+		}
+	}
+}
+
+func escapePointer(token string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
+}
+
+// isNil reports a missing value, also one that was lost in a typed nil pointer.
+func isNil(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case *FuncTask:
+		return v == nil
+	}
+	return false
+}
