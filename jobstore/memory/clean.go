@@ -1,0 +1,162 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// cleanLimit is how many rows one Clean deletes when no limit is given, as ruqi.Retention says.
+const cleanLimit = 1000
+
+// cleaning is what Clean remembers between its steps, so that none of them looks at
+// every job: the bounds it was last given, and the histories that have outgrown them since.
+type cleaning struct {
+	known         bool
+	runs, nonRuns int
+	crowded       []*history
+}
+
+// over reports whether a history has more ended rows than the last bounds.
+func (c *cleaning) over(h *history) bool {
+	return c.runs > 0 && h.started > c.runs || c.nonRuns > 0 && h.unstarted > c.nonRuns
+}
+
+// Clean deletes history past its retention, as ruqi.JobStore says. Its work is bounded by the
+// limit, but for the first with new bounds, which looks at the counters of every job.
+// Age counts from Finished. Rows that are alive are not counted against the bounds.
+func (s *Store) Clean(ctx context.Context, retention ruqi.Retention) (int, error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	limit := retention.Limit
+	if limit <= 0 {
+		limit = cleanLimit
+	}
+	sweep := sweep{store: s, left: limit}
+	s.setBounds(retention.Runs, retention.NonRuns)
+	for len(s.clean.crowded) > 0 && sweep.left > 0 {
+		last := len(s.clean.crowded) - 1
+		h := s.clean.crowded[last]
+		if sweep.thin(h); s.clean.over(h) {
+			break // the limit is reached
+		}
+		h.crowded = false
+		s.clean.crowded[last] = nil
+		s.clean.crowded = s.clean.crowded[:last]
+	}
+	if retention.Age > 0 {
+		sweep.age(now - retention.Age.Microseconds())
+	}
+	sweep.remove()
+	return limit - sweep.left, nil
+}
+
+// setBounds finds the crowded histories anew when the bounds are not those of the step before.
+func (s *Store) setBounds(runs, nonRuns int) {
+	c := &s.clean
+	if c.known && c.runs == runs && c.nonRuns == nonRuns {
+		return
+	}
+	c.known, c.runs, c.nonRuns = true, runs, nonRuns
+	c.crowded = nil
+	for _, h := range s.histories {
+		if h.crowded = c.over(h); h.crowded {
+			c.crowded = append(c.crowded, h)
+		}
+	}
+}
+
+// A sweep is one step of Clean: rows are marked first, then each history touched is
+// packed once.
+type sweep struct {
+	store   *Store
+	left    int // rows that may still go
+	touched []*history
+}
+
+// mark picks a row that has ended, and uncounts it.
+func (w *sweep) mark(r *run) {
+	r.dead = true
+	w.left--
+	if r.state.started() {
+		r.history.started--
+	} else {
+		r.history.unstarted--
+	}
+	if n := len(w.touched); n == 0 || w.touched[n-1] != r.history {
+		w.touched = append(w.touched, r.history)
+	}
+}
+
+// thin marks the oldest rows of a history beyond the bounds.
+func (w *sweep) thin(h *history) {
+	c := &w.store.clean
+	for _, r := range h.runs {
+		if w.left == 0 || !c.over(h) {
+			return
+		}
+		if !r.state.ended() || r.dead {
+			continue
+		}
+		if r.state.started() && c.runs > 0 && h.started > c.runs ||
+			!r.state.started() && c.nonRuns > 0 && h.unstarted > c.nonRuns {
+			w.mark(r)
+		}
+	}
+}
+
+// age marks the rows that ended before a time, by the pages that hold any.
+func (w *sweep) age(before int64) {
+	for _, pg := range w.store.rows.list {
+		if w.left == 0 {
+			return
+		}
+		if pg == nil || pg.earliest == never || pg.earliest >= before {
+			continue
+		}
+		earliest := int64(never)
+		for _, r := range pg.rows {
+			switch {
+			case r == nil || !r.state.ended() || r.dead:
+			case r.finished < before && w.left > 0:
+				w.mark(r)
+			default:
+				earliest = sooner(earliest, r.finished)
+			}
+		}
+		pg.earliest = earliest
+	}
+}
+
+// remove deletes the marked rows.
+func (w *sweep) remove() {
+	for _, h := range w.touched {
+		h.pack(&w.store.rows)
+		w.store.forgetIfEmpty(h)
+	}
+}
+
+// pack takes the dead rows out of a history. They are mostly its first ones: then
+// nothing is moved.
+func (h *history) pack(rows *pages) {
+	first := 0
+	for first < len(h.runs) && h.runs[first].dead {
+		rows.drop(h.runs[first])
+		h.runs[first] = nil
+		first++
+	}
+	h.runs = h.runs[first:]
+	kept := h.runs[:0]
+	for _, r := range h.runs {
+		if r.dead {
+			rows.drop(r)
+		} else {
+			kept = append(kept, r)
+		}
+	}
+	clear(h.runs[len(kept):])
+	h.runs = kept
+}

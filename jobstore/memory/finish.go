@@ -1,0 +1,128 @@
+package memory
+
+import (
+	"context"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// Finish ends runs, as ruqi.JobStore says.
+func (s *Store) Finish(ctx context.Context, owner ruqi.Owner, done []ruqi.Done) (late []int64, err error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	late, err = s.finishAll(now, owner, done)
+	if err == nil && len(done) > 0 {
+		s.wakers.hint()
+	}
+	return late, err
+}
+
+func (s *Store) finishAll(now int64, owner ruqi.Owner, done []ruqi.Done) (late []int64, err error) {
+	defer s.mu.Unlock()
+	for i := range done {
+		if err := s.checkDone(&done[i]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range done {
+		d := &done[i]
+		r := s.rows.find(d.Run.ID)
+		if r == nil || !r.ownedBy(owner) {
+			if late = append(late, d.Run.ID); r != nil {
+				r.note(owner, &d.Run)
+			}
+			continue
+		}
+		s.finish(r, d, now)
+	}
+	return late, nil
+}
+
+// ownedBy reports whether the owner may still write about the row.
+func (r *run) ownedBy(owner ruqi.Owner) bool { return r.state == running && r.life.owner == owner }
+
+// checkDone finds faults of an end before anything of its step is written.
+func (s *Store) checkDone(d *ruqi.Done) error {
+	if state, err := runStateOf(d.Run.State); err != nil {
+		return err
+	} else if !state.ended() {
+		return ruqi.Invalid("/state", string(d.Run.State), "a run ends in a state that is final")
+	}
+	if d.Again != nil {
+		return s.checkRun(d.Again)
+	}
+	return nil
+}
+
+// finish writes the end of a running row and what comes with it.
+func (s *Store) finish(r *run, d *ruqi.Done, now int64) {
+	state, _ := runStateOf(d.Run.State)
+	at := now
+	if d.Run.Finished != nil {
+		at = d.Run.Finished.UnixMicro()
+	}
+	r.setEnd(&d.Run)
+	s.end(r, state, d.Run.Reason, at)
+	h := r.history
+	if d.Again != nil {
+		if d.Again.Due.IsZero() {
+			d.Again.Due = timeOf(now)
+		}
+		s.insert(h, d.Again, r.life, now)
+	}
+	j := h.job
+	if j == nil {
+		return
+	}
+	if d.EndJob != "" && j.state != finished {
+		s.setState(j, finished)
+		j.setReason(d.EndJob)
+		j.nominal, j.due = never, never
+	}
+	j.replace()
+	if d.RemoveJob {
+		s.removeIfDone(j, now)
+	}
+}
+
+// Cancel asks a run to end, as ruqi.JobStore says. Of a run that has ended it returns
+// the row beside ErrEnded.
+func (s *Store) Cancel(ctx context.Context, id int64, by string) (ruqi.Run, error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return ruqi.Run{}, err
+	}
+	out, err := s.cancel(now, id, by)
+	if err == nil {
+		s.wakers.hint()
+	}
+	return out, err
+}
+
+func (s *Store) cancel(now int64, id int64, by string) (out ruqi.Run, err error) {
+	defer s.mu.Unlock()
+	r := s.rows.find(id)
+	if r == nil {
+		return ruqi.Run{}, ruqi.ErrNotFound
+	}
+	if by == "" {
+		by = "unknown" // an empty CancelBy says that nobody asked
+	}
+	switch {
+	case r.state.ended():
+		err = ruqi.ErrEnded
+	case r.state == queued:
+		r.more().cancelBy = by
+		s.end(r, cancelled, "cancelled by "+by, now)
+		if j := r.history.job; j != nil {
+			j.replace()
+		}
+	case r.more().cancelBy == "":
+		r.rest.cancelBy = by
+		r.life.cancels = append(r.life.cancels, r)
+	}
+	s.view(r, &out)
+	return out, err
+}
