@@ -12,9 +12,8 @@ import (
 	"github.com/ruqi-dev/ruqi/internal/duration"
 )
 
-// A Job is a job as the API shows it: its definition, and from state on where it
-// stands. Those last members are read-only; they may be sent back unchanged.
-type Job struct {
+// A Definition is what a user says of a job.
+type Definition struct {
 	ID          string            `json:"id" doc:"Up to 255 printable characters; slashes are allowed. Empty on creation: a random one is given."`
 	Name        string            `json:"name" doc:"For people. Empty: the id."`
 	Description string            `json:"description"`
@@ -26,6 +25,12 @@ type Job struct {
 	Tags        []string          `json:"tags"`
 	Params      json.RawMessage   `json:"params" doc:"An object handed to every run."`
 	Policy      Policy            `json:"policy"`
+}
+
+// A Job is a job as the API shows it: its definition, and from state on where it
+// stands. Those last members are read-only; they may be sent back unchanged.
+type Job struct {
+	Definition
 
 	State       string     `json:"state" enum:"active,paused,finished" doc:"On creation active or paused; else read-only."`
 	StateReason string     `json:"state_reason" readOnly:"true"`
@@ -56,15 +61,23 @@ type Policy struct {
 // readOnly are the members of Job that are the server's to say.
 var readOnly = []string{"state", "state_reason", "parked", "next_nominal_time", "next_due_time", "run_count", "version", "created_at", "updated_at"}
 
+// FromSpec returns the shape of a definition.
+func FromSpec(spec ruqi.JobSpec) (Definition, error) {
+	job, err := FromJob(ruqi.Job{JobSpec: spec})
+	return job.Definition, err
+}
+
 // FromJob returns the job's shape. Its times are shown in the trigger's zone where it has one, else in UTC.
 func FromJob(job ruqi.Job) (Job, error) {
 	zone := Zone(job.Trigger)
 	shape := Job{
-		ID: job.ID, Name: job.Name, Description: job.Description,
-		Trigger: json.RawMessage("null"), Task: json.RawMessage("null"),
-		Executor: job.Executor, Priority: job.Priority,
-		Labels: orEmpty(job.Labels), Tags: slices.Concat([]string{}, job.Tags),
-		Params: orObject(job.Params), Policy: fromPolicy(job.Policy),
+		Definition: Definition{
+			ID: job.ID, Name: job.Name, Description: job.Description,
+			Trigger: json.RawMessage("null"), Task: json.RawMessage("null"),
+			Executor: job.Executor, Priority: job.Priority,
+			Labels: orEmpty(job.Labels), Tags: slices.Concat([]string{}, job.Tags),
+			Params: orObject(job.Params), Policy: fromPolicy(job.Policy),
+		},
 		State: string(job.State), StateReason: job.StateReason, Parked: job.Parked,
 		NextNominal: inZone(job.NextNominal, zone), NextDue: inZone(job.NextDue, zone),
 		RunCount: job.RunCount, Version: job.Version,
@@ -81,8 +94,8 @@ func FromJob(job ruqi.Job) (Job, error) {
 	}
 	if job.Task != nil {
 		shape.Task, err = job.Task.MarshalJSON()
-		if errors.Is(err, ruqi.ErrClosure) {
-			// A closure has no encoding, but its job can be looked at like any other.
+		if errors.Is(err, ruqi.ErrClosure) && job.Version != 0 {
+			// A closure has no encoding, but a job that has one can be looked at like any other.
 			shape.Task, err = json.Marshal(map[string]string{"kind": job.Task.Kind(), "name": job.Task.String()})
 		}
 		if err != nil {

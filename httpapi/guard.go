@@ -1,0 +1,141 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/ruqi-dev/ruqi/wire"
+)
+
+// open are the paths that need no token: they say no more than alive and ready.
+var open = map[string]bool{"/healthz": true, "/readyz": true}
+
+type bearerKey struct{}
+
+// handler puts the guards before the routes: panics outermost, then what goes for every answer, then who
+// asks, then whether the request can be read.
+func (a *api) handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		out := &recorder{ResponseWriter: w}
+		defer func() {
+			if cause := recover(); cause != nil {
+				if cause == http.ErrAbortHandler {
+					panic(cause) // the way to break off an answer, not a fault
+				}
+				a.Logger.ErrorContext(r.Context(), "request panicked", "method", r.Method, "panic", cause, "stack", string(debug.Stack()))
+				if out.status == 0 {
+					writeProblem(out, wire.StatusProblem(http.StatusInternalServerError, "internal error; the service's log says more"))
+				}
+			}
+			// Neither path nor query: what a client puts there by mistake may be secret.
+			a.Logger.DebugContext(r.Context(), "request served", "method", r.Method, "route", r.Pattern, "status", out.status, "took", time.Since(begin))
+		}()
+		h := out.Header()
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+		h.Set("Cache-Control", "no-store")
+		if !open[r.URL.Path] {
+			name, ok := a.bearer(r.Header.Values("Authorization"))
+			if !ok {
+				challenge := `Bearer realm="ruqi"`
+				if r.Header.Get("Authorization") != "" {
+					challenge += `, error="invalid_token"`
+				}
+				h.Set("WWW-Authenticate", challenge)
+				writeProblem(out, wire.StatusProblem(http.StatusUnauthorized, "a valid token is needed: Authorization: Bearer TOKEN"))
+				return
+			}
+			r = r.WithContext(context.WithValue(r.Context(), bearerKey{}, name))
+		}
+		if problem := readable(r); problem != nil {
+			writeProblem(out, problem)
+			return
+		}
+		a.routes.ServeHTTP(out, r)
+	})
+}
+
+// bearer finds the token of a request among those known. It compares hashes, all of them and each in
+// constant time, so that the time taken tells nothing about a token.
+func (a *api) bearer(headers []string) (name string, ok bool) {
+	if len(headers) != 1 {
+		return "", false
+	}
+	scheme, token, _ := strings.Cut(headers[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	hash := sha256.Sum256([]byte(strings.TrimSpace(token)))
+	for _, t := range a.Tokens {
+		if subtle.ConstantTimeCompare(hash[:], t.Hash[:]) == 1 {
+			name, ok = t.Name, true
+		}
+	}
+	return name, ok
+}
+
+// bearerName returns who asks.
+func bearerName(ctx context.Context) string {
+	name, _ := ctx.Value(bearerKey{}).(string)
+	return name
+}
+
+// readable refuses what no route could read: a query that is not one, texts that are not UTF-8 or hold a
+// NUL (some stores cannot keep it), and bodies that say they are not JSON.
+func readable(r *http.Request) *wire.Problem {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return wire.StatusProblem(http.StatusBadRequest, "the query cannot be read: "+err.Error())
+	}
+	texts := []string{r.URL.Path}
+	for name, values := range query {
+		texts = append(append(texts, name), values...)
+	}
+	for _, text := range texts {
+		if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+			return wire.StatusProblem(http.StatusBadRequest, "path and query must be UTF-8 without NUL")
+		}
+	}
+	contentType, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	contentType = strings.ToLower(strings.TrimSpace(contentType))
+	if r.ContentLength != 0 && contentType != "" && contentType != "application/json" && !strings.HasSuffix(contentType, "+json") {
+		return wire.StatusProblem(http.StatusUnsupportedMediaType, "the body must be application/json")
+	}
+	if r.ContentLength > maxBody {
+		return wire.StatusProblem(http.StatusRequestEntityTooLarge, "the body is larger than 1 MiB")
+	}
+	return nil
+}
+
+// recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// WriteHeader notes the status.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write notes the status that writing implies.
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	return r.ResponseWriter.Write(p)
+}

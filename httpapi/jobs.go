@@ -1,0 +1,270 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/wire"
+)
+
+const (
+	jobsPath = "/api/v1/jobs"
+	jobPath  = jobsPath + "/{id}"
+)
+
+// jobRef names a job in the path, or, for ids that a proxy on the way might
+// change, as ?id= beside a "-" in the path.
+type jobRef struct {
+	ID   string `path:"id" doc:"The job's id, percent-encoded; or - with the id in the query."`
+	Real string `query:"id" doc:"The job's id where the path has -."`
+}
+
+func (r jobRef) id() (string, error) {
+	switch {
+	case r.ID == "-" && r.Real == "":
+		return "", malformed("/id", "", "with - in the path the id is wanted as ?id=")
+	case r.ID == "-":
+		return r.Real, nil
+	case r.Real != "":
+		return "", malformed("/id", r.Real, "?id= is for paths with - in the place of the id")
+	}
+	return r.ID, nil
+}
+
+type jobAnswer struct {
+	ETag string `header:"ETag" doc:"The job's version, for If-Match."`
+	Body wire.Job
+}
+
+func answerJob(job ruqi.Job, err error) (*jobAnswer, error) {
+	if err != nil {
+		return nil, err
+	}
+	shape, err := wire.FromJob(job)
+	if err != nil {
+		return nil, err
+	}
+	return &jobAnswer{ETag: etag(job.Version), Body: shape}, nil
+}
+
+type listJobs struct {
+	Search   string   `query:"search" doc:"Jobs whose id or name contains the text, letter case of ASCII ignored."`
+	State    string   `query:"state" enum:"active,paused,finished"`
+	Tags     []string `query:"tag,explode" doc:"Jobs that have the tag; given again, all of the tags."`
+	Name     string   `query:"name" doc:"Jobs of exactly that name."`
+	Executor string   `query:"executor" doc:"Jobs of that pool."`
+	IDs      []string `query:"id,explode" doc:"These jobs alone."`
+	Version  int64    `query:"version" minimum:"1" doc:"Jobs at that version."`
+	Sort     string   `query:"sort" enum:"id,next,name,created" default:"id" doc:"Smallest first; jobs without a next time come last."`
+	page
+}
+
+// page is the part of a list's query that all lists have.
+type page struct {
+	Cursor string `query:"cursor" doc:"next_cursor of the page before."`
+	Limit  int    `query:"limit" minimum:"1" default:"50" doc:"Items a page; more than 1000 is taken as 1000."`
+}
+
+func (p page) limit() int { return min(p.Limit, ruqi.MaxPage) }
+
+type jobPageAnswer struct{ Body wire.Page[wire.Job] }
+
+type addJob struct {
+	OnConflict string `query:"on_conflict" enum:"fail,keep,replace" default:"fail" doc:"What to do when the id is taken."`
+	RawBody    []byte `contentType:"application/json"`
+}
+
+type addedAnswer struct {
+	Status   int
+	ETag     string `header:"ETag"`
+	Location string `header:"Location"`
+	Body     wire.Job
+}
+
+type changeJob struct {
+	jobRef
+	IfMatch string `header:"If-Match" doc:"ETags of the versions to change; * or none: any."`
+	RawBody []byte `contentType:"application/json"`
+}
+
+type removeJob struct {
+	jobRef
+	IfMatch string `header:"If-Match" doc:"ETags of the versions to remove; * or none: any."`
+}
+
+func (a *api) registerJobs() {
+	register(a, huma.Operation{OperationID: "list-jobs", Method: http.MethodGet, Path: jobsPath, Summary: "List jobs", Tags: []string{"jobs"}}, a.listJobs)
+	register(a, huma.Operation{OperationID: "get-job", Method: http.MethodGet, Path: jobPath, Summary: "Get a job", Tags: []string{"jobs"}},
+		func(ctx context.Context, in *struct{ jobRef }) (*jobAnswer, error) {
+			id, err := in.id()
+			if err != nil {
+				return nil, err
+			}
+			return answerJob(a.Operations.Job(ctx, id))
+		})
+	added := newBody("The job's definition. Read-only members are passed over, but for state, which may be active or paused.")
+	register(a, huma.Operation{
+		OperationID: "add-job", Method: http.MethodPost, Path: jobsPath, Summary: "Add a job", Tags: []string{"jobs"},
+		Description:   "201: created; 200: the id was taken and the job was kept or replaced, as on_conflict says.",
+		DefaultStatus: http.StatusCreated, RequestBody: added.RequestBody,
+		Responses: map[string]*huma.Response{"200": {
+			Description: "Kept or replaced",
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: a.schema(wire.Job{})}},
+		}},
+	}, a.addJob)
+	added.describe(a, wire.Job{}, true, "application/json")
+	put := newBody("The job's new definition, whole. Read-only members are passed over.")
+	register(a, huma.Operation{
+		OperationID: "put-job", Method: http.MethodPut, Path: jobPath, Summary: "Change a job's definition", Tags: []string{"jobs"},
+		RequestBody: put.RequestBody,
+	}, a.putJob)
+	put.describe(a, wire.Job{}, true, "application/json")
+	patch := newBody("A JSON merge patch (RFC 7396) of the job. A trigger or task whose kind changes is replaced whole.")
+	register(a, huma.Operation{
+		OperationID: "patch-job", Method: http.MethodPatch, Path: jobPath, Summary: "Change parts of a job's definition", Tags: []string{"jobs"},
+		RequestBody: patch.RequestBody,
+	}, a.patchJob)
+	patch.describe(a, json.RawMessage{}, true, "application/merge-patch+json", "application/json")
+	register(a, huma.Operation{
+		OperationID: "remove-job", Method: http.MethodDelete, Path: jobPath, Summary: "Remove a job; its history stays", Tags: []string{"jobs"},
+	}, a.removeJob)
+}
+
+func (a *api) listJobs(ctx context.Context, in *listJobs) (*jobPageAnswer, error) {
+	found, err := a.Operations.Jobs(ctx, ruqi.JobQuery{
+		IDs: in.IDs, Tags: in.Tags, Name: in.Name, Pool: in.Executor, State: ruqi.JobState(in.State),
+		Search: in.Search, Version: in.Version, Sort: ruqi.JobSort(in.Sort), Cursor: in.Cursor, Limit: in.limit(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	shape, err := wire.FromJobPage(found)
+	if err != nil {
+		return nil, err
+	}
+	return &jobPageAnswer{Body: shape}, nil
+}
+
+func (a *api) addJob(ctx context.Context, in *addJob) (*addedAnswer, error) {
+	spec, err := wire.DecodeNew(a.Registry, in.RawBody)
+	if err != nil {
+		return nil, err
+	}
+	job, added, err := a.Operations.AddJob(ctx, spec, ruqi.OnConflict(in.OnConflict))
+	if err != nil {
+		return nil, err
+	}
+	shape, err := wire.FromJob(job)
+	if err != nil {
+		return nil, err
+	}
+	out := &addedAnswer{Status: http.StatusOK, ETag: etag(job.Version), Location: jobsPath + "/" + url.PathEscape(job.ID), Body: shape}
+	if added == ruqi.Created {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
+}
+
+func (a *api) putJob(ctx context.Context, in *changeJob) (*jobAnswer, error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	spec, err := wire.DecodeDefinition(a.Registry, id, in.RawBody)
+	if err != nil {
+		return nil, err
+	}
+	return a.modify(ctx, id, in.IfMatch, func(job *ruqi.Job) error {
+		job.JobSpec = spec
+		return nil
+	})
+}
+
+func (a *api) patchJob(ctx context.Context, in *changeJob) (*jobAnswer, error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	return a.modify(ctx, id, in.IfMatch, func(job *ruqi.Job) error {
+		spec, err := wire.Patch(a.Registry, *job, in.RawBody)
+		if err != nil {
+			return err
+		}
+		job.JobSpec = spec
+		return nil
+	})
+}
+
+func (a *api) modify(ctx context.Context, id, ifMatch string, change func(*ruqi.Job) error) (*jobAnswer, error) {
+	versions, err := readIfMatch(ifMatch)
+	if err != nil {
+		return nil, err
+	}
+	return answerJob(a.Operations.ModifyJob(ctx, id, func(job *ruqi.Job) error {
+		if !versions.match(job.Version) {
+			return fmt.Errorf("job %q is at version %d: %w", id, job.Version, ruqi.ErrVersion)
+		}
+		return change(job)
+	}))
+}
+
+func (a *api) removeJob(ctx context.Context, in *removeJob) (*struct{}, error) {
+	id, err := in.id()
+	if err != nil {
+		return nil, err
+	}
+	versions, err := readIfMatch(in.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	if versions == nil {
+		return nil, a.Operations.RemoveJob(ctx, id)
+	}
+	for version := range versions {
+		n, err := a.Operations.RemoveJobs(ctx, ruqi.JobQuery{IDs: []string{id}, Version: version})
+		if err != nil {
+			return nil, err
+		}
+		if n > 0 {
+			return nil, nil
+		}
+	}
+	job, err := a.Operations.Job(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return nil, fmt.Errorf("job %q is at version %d: %w", id, job.Version, ruqi.ErrVersion)
+}
+
+func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+
+// versions are those an If-Match accepts; nil: any.
+type versions map[int64]bool
+
+func (v versions) match(version int64) bool { return v == nil || v[version] }
+
+// readIfMatch reads If-Match. Proxies that compress mark our ETags as weak ones; they are read as what they were.
+func readIfMatch(header string) (versions, error) {
+	header = strings.TrimSpace(header)
+	if header == "" || header == "*" {
+		return nil, nil
+	}
+	accepted := versions{}
+	for tag := range strings.SplitSeq(header, ",") {
+		text := strings.Trim(strings.TrimPrefix(strings.TrimSpace(tag), "W/"), `"`)
+		version, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return nil, malformed("/If-Match", cut(header), `wanted are ETags of this API, such as "3", or *`)
+		}
+		accepted[version] = true
+	}
+	return accepted, nil
+}
