@@ -59,6 +59,7 @@ type CronTrigger struct {
 	span  limits
 	gap   Gap
 	fold  Fold
+	rules rules
 	fault error // what Cron returns at once and Crontab leaves for Bind to tell
 }
 
@@ -93,6 +94,9 @@ func newCron(expr string, o CronOptions) *CronTrigger {
 		faults.Merge("/zone", err)
 	}
 	t.readRules(&faults)
+	if t.expr != nil {
+		t.rules = rulesOf(t.gap, t.fold, t.expr.Starred())
+	}
 	t.span = readLimits(o.Start, o.StartText, o.End, o.EndText, t.zone, &faults)
 	t.fault = faults.Err()
 	return t
@@ -245,21 +249,10 @@ func (t *CronTrigger) Count(after, until time.Time) int64 {
 	return w.count(from, to)
 }
 
-// walker returns the search with the rules for clock changes worked out.
 func (t *CronTrigger) walker() walker {
-	w := walker{expr: t.expr, zone: t.zone, fold: t.fold, gap: t.gap}
+	w := walker{t.expr, t.zone, t.rules}
 	if w.zone == nil {
 		w.zone = utc
-	}
-	starred := t.expr.Starred()
-	if w.fold == FoldAuto {
-		w.fold = FoldFirst
-		if starred {
-			w.fold = FoldBoth
-		}
-	}
-	if starred {
-		w.gap = GapSkip
 	}
 	return w
 }

@@ -16,18 +16,34 @@ const settled = 3 * daySeconds
 type walker struct {
 	expr *cronexpr.Expr
 	zone *zone
-	fold Fold // first, both or second
-	gap  Gap  // skip for expressions that follow the real clock
+	rules
+}
+
+// rules are what gap and fold come to for one expression.
+type rules struct {
+	onlyFirst, onlySecond bool // of a time that comes twice
+	runAfter, shift       bool // what becomes of a time that is left out; neither: nothing
+}
+
+// rulesOf applies the defaults and the difference between fixed times and
+// expressions that follow the real clock.
+func rulesOf(gap Gap, fold Fold, starred bool) rules {
+	return rules{
+		onlyFirst:  fold == FoldFirst || fold == FoldAuto && !starred,
+		onlySecond: fold == FoldSecond,
+		runAfter:   gap == GapRunAfter && !starred,
+		shift:      gap == GapShift && !starred,
+	}
 }
 
 // bounds returns the wall times of a span that fire by themselves: all, but for
 // those that the fold rule leaves to the span before or after.
 func (w *walker) bounds(s *span) (from, to int64) {
 	from, to = s.from+s.off, s.to+s.off
-	if s.before > s.off && w.fold == FoldFirst {
+	if w.onlyFirst && s.before > s.off {
 		from = max(from, s.begin+s.before)
 	}
-	if s.after < s.off && w.fold == FoldSecond {
+	if w.onlySecond && s.after < s.off {
 		to = min(to, s.end+s.after)
 	}
 	return from, to
@@ -36,7 +52,7 @@ func (w *walker) bounds(s *span) (from, to int64) {
 // missed returns the wall times that were left out before the span and are to be
 // made good in it.
 func (w *walker) missed(s *span) (from, to int64, any bool) {
-	any = w.gap != GapSkip && s.before < s.off && s.off-s.before <= longestGap
+	any = (w.runAfter || w.shift) && s.before < s.off && s.off-s.before <= longestGap
 	return s.begin + s.before, s.begin + s.off, any
 }
 
@@ -81,7 +97,7 @@ func (w *walker) nextMissed(s *span, from int64) (int64, bool) {
 	if !any || from >= s.begin+longestGap {
 		return 0, false
 	}
-	if w.gap == GapRunAfter {
+	if w.runAfter {
 		if from > s.begin || s.from != s.begin {
 			return 0, false
 		}
@@ -131,7 +147,7 @@ func (w *walker) prevMissed(s *span, to int64) (int64, bool) {
 	if !any {
 		return 0, false
 	}
-	if w.gap == GapRunAfter {
+	if w.runAfter {
 		if to <= s.begin || s.from != s.begin {
 			return 0, false
 		}
