@@ -79,7 +79,7 @@ var Rooms = []Room{
 	{
 		Name: "only-sqlite-imports-its-driver", Packages: "jobstore/sqlite",
 		May:     []string{".", "internal/*", "jobstore/internal/..."},
-		Modules: []string{"modernc.org/sqlite", "github.com/pressly/goose/v3"},
+		Modules: []string{"modernc.org/sqlite"},
 		Reason:  "each store can be taken or left alone, with its driver",
 	},
 	{
