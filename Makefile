@@ -57,8 +57,8 @@ lint: bin/tools/staticcheck ## staticcheck
 	bin/tools/staticcheck ./...
 
 .PHONY: check-bench
-check-bench:
-	cd bench && go vet ./... && go build -buildvcs=false -o /dev/null ./...
+check-bench: bin/tools/staticcheck
+	cd bench && go vet ./... && go build -buildvcs=false -o /dev/null ./... && ../bin/tools/staticcheck ./...
 
 .PHONY: cross
 cross: ## build for every platform we care for
