@@ -1,0 +1,589 @@
+package ruqi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/executor/gofunc"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+// A world is a scheduler on a store in memory, in a bubble of virtual time.
+type world struct {
+	t     *testing.T
+	store *memory.Store
+	s     *ruqi.Scheduler
+	log   *strings.Builder
+}
+
+type lockedWriter struct {
+	mu sync.Mutex
+	b  *strings.Builder
+}
+
+func (w *lockedWriter) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.b.Write(p)
+}
+
+func newRegistry() *ruqi.Registry {
+	registry := ruqi.NewRegistry()
+	trigger.Register(registry)
+	gofunc.Register(registry)
+	return registry
+}
+
+func newWorld(t *testing.T, o ruqi.Options) *world {
+	store := memory.Open(memory.Options{Now: o.Now})
+	return &world{t: t, store: store, s: newScheduler(t, store, newRegistry(), o)}
+}
+
+func newScheduler(t *testing.T, store ruqi.JobStore, registry *ruqi.Registry, o ruqi.Options) *ruqi.Scheduler {
+	t.Helper()
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	}
+	s, err := ruqi.New(store, registry, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (w *world) start() {
+	w.t.Helper()
+	if err := w.s.Start(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) stop() {
+	w.t.Helper()
+	if err := w.s.Shutdown(context.Background()); err != nil {
+		w.t.Error(err)
+	}
+}
+
+func (w *world) add(spec ruqi.JobSpec) ruqi.Job {
+	w.t.Helper()
+	job, _, err := w.s.AddJob(w.t.Context(), spec, ruqi.Fail)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return job
+}
+
+// runs returns a job's whole history, oldest first.
+func runs(t *testing.T, s ruqi.Operations, job string) []ruqi.Run {
+	t.Helper()
+	var all []ruqi.Run
+	query := ruqi.RunQuery{Job: job, Limit: ruqi.MaxPage}
+	for {
+		page, err := s.Runs(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, page.Runs...)
+		if query.Cursor = page.Next; query.Cursor == "" {
+			slices.Reverse(all)
+			return all
+		}
+	}
+}
+
+func states(runs []ruqi.Run) map[ruqi.RunState]int {
+	n := map[ruqi.RunState]int{}
+	for _, run := range runs {
+		n[run.State]++
+	}
+	return n
+}
+
+func nothing(context.Context) error { return nil }
+
+// sleeping does nothing for d, or until it is told to stop.
+func sleeping(d time.Duration) func(context.Context) error {
+	return func(ctx context.Context) error {
+		select {
+		case <-time.After(d):
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// JT01: hourly with jitter for thirty days: 720 runs, one a slot, each in its hour.
+func TestThirtyDaysOfHoursWithJitter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		w.add(ruqi.JobSpec{ID: "hourly", Trigger: trigger.Crontab("0 * * * *"), Task: ruqi.Do(nothing),
+			Policy: ruqi.Policy{Jitter: 2 * time.Minute}})
+		time.Sleep(30*24*time.Hour + 5*time.Minute)
+		all := runs(t, w.s, "hourly")
+		if len(all) != 720 && len(all) != 721 {
+			t.Fatalf("%d runs in thirty days, want one an hour", len(all))
+		}
+		for i, run := range all {
+			if run.State != ruqi.RunSucceeded {
+				t.Fatalf("%s is %s: %s", run.Nominal, run.State, run.Reason)
+			}
+			if late := run.Started.Sub(run.Nominal); late < 0 || late > 2*time.Minute+2*time.Second {
+				t.Fatalf("%s started %s late", run.Nominal, late)
+			}
+			if i > 0 && run.Nominal.Sub(all[i-1].Nominal) != time.Hour {
+				t.Fatalf("%s follows %s", run.Nominal, all[i-1].Nominal)
+			}
+		}
+	})
+}
+
+// IV01: starts keep the grid, whatever the run takes.
+func TestStartsKeepTheGrid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		began := time.Now()
+		w.add(ruqi.JobSpec{ID: "minute", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(time.Second))})
+		time.Sleep(time.Hour + 10*time.Second)
+		all := runs(t, w.s, "minute")
+		if len(all) != 60 {
+			t.Fatalf("%d runs in an hour, want 60", len(all))
+		}
+		for i, run := range all {
+			if off := run.Started.Sub(began.Add(time.Duration(i+1) * time.Minute)); off < 0 || off > 500*time.Millisecond {
+				t.Fatalf("start %d is off its minute by %s", i+1, off)
+			}
+		}
+	})
+}
+
+// CO01, CO03, CK05, PD03: what an outage does is for the policy to say.
+func TestAnOutage(t *testing.T) {
+	cases := []struct {
+		name   string
+		policy ruqi.Policy
+		every  time.Duration
+		down   time.Duration
+		want   map[ruqi.RunState]int
+		folded int64
+	}{
+		{"without coalesce each missed minute runs", ruqi.Policy{Coalesce: ptr(false), MisfireGrace: ptr(10 * time.Minute)}, time.Minute, 4*time.Minute + time.Second, map[ruqi.RunState]int{ruqi.RunSucceeded: 4}, 0},
+		{"with coalesce one run stands for all", ruqi.Policy{}, time.Minute, 4*time.Minute + time.Second, map[ruqi.RunState]int{ruqi.RunSucceeded: 1}, 3},
+		{"a short outage over the hour is a plain run", ruqi.Policy{MisfireGrace: ptr(time.Minute)}, time.Hour, time.Hour + 30*time.Second, map[ruqi.RunState]int{ruqi.RunSucceeded: 1}, 0},
+		{"a long outage with a short grace is missed", ruqi.Policy{MisfireGrace: ptr(time.Minute)}, time.Hour, 3*time.Hour + 20*time.Minute, map[ruqi.RunState]int{ruqi.RunMissed: 1}, 2},
+		{"a long outage without grace runs once", ruqi.Policy{}, 24 * time.Hour, 25 * time.Hour, map[ruqi.RunState]int{ruqi.RunSucceeded: 1}, 0},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, ruqi.Options{})
+				w.start()
+				defer w.stop()
+				w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(c.every), Task: ruqi.Do(nothing), Policy: c.policy})
+				w.s.Pause()
+				time.Sleep(c.down)
+				w.s.Resume()
+				time.Sleep(time.Second)
+				synctest.Wait()
+				all := runs(t, w.s, "j")
+				got := states(all)
+				if fmt.Sprint(got) != fmt.Sprint(c.want) {
+					t.Fatalf("recorded %v, want %v", got, c.want)
+				}
+				if all[0].Coalesced != c.folded {
+					t.Errorf("the first row stands for %d others, want %d", all[0].Coalesced, c.folded)
+				}
+				for i := 1; i < len(all); i++ {
+					if !all[i].Nominal.After(all[i-1].Nominal) || all[i].Started.Before(*all[i-1].Finished) {
+						t.Errorf("%s ran before or beside %s", all[i].Nominal, all[i-1].Nominal)
+					}
+				}
+			})
+		})
+	}
+}
+
+// OV01, OV05: a run that never ends is ended at its timeout, and the next slot runs.
+func TestTimeoutAndSkip(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		w.add(ruqi.JobSpec{ID: "stuck", Trigger: trigger.Every(10 * time.Second), Task: ruqi.Do(sleeping(9999 * time.Second)),
+			Policy: ruqi.Policy{Timeout: 15 * time.Second}})
+		time.Sleep(time.Minute + 5*time.Second)
+		var got []string
+		for _, run := range runs(t, w.s, "stuck") {
+			got = append(got, string(run.State))
+		}
+		// The fires are skipped while one runs: 10 runs to 25, 20 is skipped, 30 runs to 45, …
+		want := "timed_out skipped timed_out skipped timed_out skipped"
+		if strings.Join(got, " ") != want {
+			t.Fatalf("recorded %q, want %q", got, want)
+		}
+	})
+}
+
+// A function that ignores its context is given up, and its slot and its job go on.
+func TestAFunctionThatHangsIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		release := make(chan struct{})
+		w.add(ruqi.JobSpec{ID: "deaf", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(func(context.Context) error { <-release; return nil }),
+			Policy: ruqi.Policy{Timeout: time.Second, KillGrace: time.Second}})
+		time.Sleep(time.Hour + 30*time.Second)
+		all := runs(t, w.s, "deaf")
+		if len(all) != 1 || all[0].State != ruqi.RunTimedOut || !strings.Contains(all[0].Reason, "given up") {
+			t.Fatalf("recorded %+v, want one timed_out run that was given up", all)
+		}
+		status, err := w.s.Status(t.Context())
+		if err != nil || status.Slots["default"].Used != 0 {
+			t.Fatalf("slots in use: %+v, %v", status.Slots["default"], err)
+		}
+		close(release)
+		w.stop()
+		if again := runs(t, w.s, "deaf"); again[0].State != ruqi.RunTimedOut {
+			t.Fatalf("the late end changed the row to %s", again[0].State)
+		}
+	})
+}
+
+func TestFailuresStayWithTheirRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		w.s.Listen(func(ruqi.Event) { panic("a bad listener") })
+		hold := make(chan struct{})
+		w.s.Listen(func(ruqi.Event) { <-hold })
+		defer close(hold)
+		w.add(ruqi.JobSpec{ID: "panics", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { panic("oh") })})
+		w.add(ruqi.JobSpec{ID: "fails", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { return errors.New("no luck") })})
+		w.add(ruqi.JobSpec{ID: "works", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)})
+		time.Sleep(20*time.Minute + 500*time.Millisecond)
+		for id, want := range map[string]ruqi.RunState{"panics": ruqi.RunFailed, "fails": ruqi.RunFailed, "works": ruqi.RunSucceeded} {
+			all := runs(t, w.s, id)
+			if n := states(all)[want]; n < 1000 || n != len(all) {
+				t.Errorf("%s: %v, want all %s", id, states(all), want)
+			}
+		}
+		if reason := runs(t, w.s, "fails")[0].Reason; reason != "no luck" {
+			t.Errorf("the reason is %q", reason)
+		}
+		part, err := w.s.Output(t.Context(), runs(t, w.s, "panics")[0].ID, 0, 0)
+		if err != nil || !strings.Contains(string(part.Bytes), "panic: oh") {
+			t.Errorf("the panic's output is %q, %v", part.Bytes, err)
+		}
+		status, err := w.s.Status(t.Context())
+		if err != nil || status.EventsDropped == 0 {
+			t.Errorf("a listener that hangs dropped %d events, %v", status.EventsDropped, err)
+		}
+	})
+}
+
+// WK01, WK07: an added job runs when it is due, however long the loop meant to sleep; a job may add another.
+func TestAnAddedJobWakesTheLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		w.add(ruqi.JobSpec{ID: "hourly", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing)})
+		time.Sleep(time.Minute)
+		due := time.Now().Add(5 * time.Second)
+		w.add(ruqi.JobSpec{ID: "parent", Trigger: trigger.Date(due), Task: ruqi.Do(func(ctx context.Context) error {
+			_, _, err := w.s.AddJob(ctx, ruqi.JobSpec{ID: "child", Trigger: trigger.Date(time.Now().Add(time.Second)), Task: ruqi.Do(nothing)}, ruqi.Fail)
+			return err
+		})})
+		time.Sleep(10 * time.Second)
+		parent, child := runs(t, w.s, "parent"), runs(t, w.s, "child")
+		if len(parent) != 1 || len(child) != 1 || parent[0].State != ruqi.RunSucceeded || child[0].State != ruqi.RunSucceeded {
+			t.Fatalf("parent %v, child %v", states(parent), states(child))
+		}
+		if late := parent[0].Started.Sub(due); late < 0 || late > 10*time.Millisecond {
+			t.Errorf("the parent started %s late", late)
+		}
+		if apart := child[0].Started.Sub(*parent[0].Started); apart < time.Second || apart > 1100*time.Millisecond {
+			t.Errorf("the child started %s after its parent, want about 1s", apart)
+		}
+		job, err := w.s.Job(t.Context(), "parent")
+		if err != nil || job.State != ruqi.JobFinished {
+			t.Errorf("a one-shot that ran is %s, %v", job.State, err)
+		}
+	})
+}
+
+// MF05, MF07, IV-anchors: what an edit does to the next time.
+func TestEditsAndTheNextTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		spec := ruqi.JobSpec{ID: "six", Trigger: trigger.Every(6 * time.Hour), Task: ruqi.Do(nothing)}
+		first := w.add(spec)
+		time.Sleep(5 * time.Hour)
+		again, added, err := w.s.AddJob(t.Context(), spec, ruqi.Replace)
+		if err != nil || added != ruqi.Replaced || !again.NextNominal.Equal(*first.NextNominal) {
+			t.Fatalf("an equal definition moved the next time from %s to %s (%s, %v)", first.NextNominal, again.NextNominal, added, err)
+		}
+		if _, _, err := w.s.AddJob(t.Context(), spec, ruqi.Fail); !errors.Is(err, ruqi.ErrExists) {
+			t.Errorf("adding it again gives %v, want ErrExists", err)
+		}
+		if kept, added, err := w.s.AddJob(t.Context(), spec, ruqi.Keep); err != nil || added != ruqi.Kept || kept.Version != again.Version {
+			t.Errorf("keep gives %s version %d, %v", added, kept.Version, err)
+		}
+		monthly := w.add(ruqi.JobSpec{ID: "monthly", Trigger: trigger.Crontab("0 5 1 * *"), Task: ruqi.Do(nothing)})
+		berlin, err := time.LoadLocation("Europe/Berlin")
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved, err := w.s.ModifyJob(t.Context(), "monthly", func(job *ruqi.Job) error {
+			job.Trigger, err = trigger.Cron("0 5 1 * *", trigger.CronOptions{Zone: berlin})
+			return err
+		})
+		if err != nil || moved.Version != monthly.Version+1 {
+			t.Fatalf("modify gives version %d, %v", moved.Version, err)
+		}
+		if got := moved.NextNominal.In(berlin); got.Hour() != 5 || got.Day() != 1 || !got.After(time.Now()) {
+			t.Errorf("in the new zone the next time is %s", got)
+		}
+		time.Sleep(2 * time.Second)
+		if all := runs(t, w.s, "monthly"); len(all) != 0 {
+			t.Errorf("changing the zone ran the job: %v", states(all))
+		}
+	})
+}
+
+// Fires that were due when their job was taken away are settled, with the reason.
+func TestTakingAJobAwaySettlesItsFires(t *testing.T) {
+	for _, how := range []string{"paused", "removed", "changed"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, ruqi.Options{})
+				w.start()
+				defer w.stop()
+				w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(nothing)})
+				w.s.Pause()
+				time.Sleep(3*time.Minute + time.Second)
+				var err error
+				switch how {
+				case "paused":
+					_, err = w.s.PauseJob(t.Context(), "j")
+				case "removed":
+					err = w.s.RemoveJob(t.Context(), "j")
+				case "changed":
+					_, err = w.s.ModifyJob(t.Context(), "j", func(job *ruqi.Job) error { job.Trigger = trigger.Every(time.Hour); return nil })
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.s.Resume()
+				time.Sleep(5 * time.Second)
+				all := runs(t, w.s, "j")
+				if len(all) != 1 || all[0].State != ruqi.RunMissed || all[0].Coalesced != 2 || !strings.Contains(all[0].Reason, how) {
+					t.Fatalf("recorded %+v, want one missed row for three fires because it was %s", all, how)
+				}
+			})
+		})
+	}
+}
+
+func TestRunNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		var params atomic.Value
+		w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Hour), Paused: true, Params: json.RawMessage(`{"a":1,"b":2}`),
+			Task: ruqi.Do(func(ctx context.Context) error {
+				run, _ := ruqi.CurrentRun(ctx)
+				params.Store(string(run.Params))
+				fmt.Fprint(ruqi.Output(ctx), "hello")
+				return sleeping(10 * time.Second)(ctx)
+			})})
+		first, err := w.s.RunNow(t.Context(), "j", json.RawMessage(`{"b":3}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := w.s.RunNow(t.Context(), "j", nil)
+		if err != nil || second.Nominal.Equal(first.Nominal) {
+			t.Fatalf("two manual runs at one time: %s and %s, %v", first.Nominal, second.Nominal, err)
+		}
+		time.Sleep(time.Second)
+		if run, err := w.s.FindRun(t.Context(), second.ID); err != nil || run.State != ruqi.RunQueued {
+			t.Fatalf("at the limit the second is %s, %v", run.State, err)
+		}
+		part, err := w.s.Output(t.Context(), first.ID, 0, 0)
+		if err != nil || string(part.Bytes) != "hello" || part.Ended {
+			t.Errorf("live output is %q, ended %t, %v", part.Bytes, part.Ended, err)
+		}
+		ended, err := w.s.WaitRun(t.Context(), second.ID)
+		if err != nil || ended.State != ruqi.RunSucceeded || ended.Cause != ruqi.CauseManual {
+			t.Fatalf("waited for %+v, %v", ended, err)
+		}
+		if took := ended.Started.Sub(first.Nominal); took < 10*time.Second || took > 11*time.Second {
+			t.Errorf("the second started %s after the first", took)
+		}
+		if _, err := w.s.RunNow(t.Context(), "j", json.RawMessage(`[1]`)); !errors.Is(err, ruqi.ErrInvalid) {
+			t.Errorf("params that are no object give %v", err)
+		}
+		if _, err := w.s.RunNow(t.Context(), "none", nil); !errors.Is(err, ruqi.ErrNotFound) {
+			t.Errorf("no such job gives %v", err)
+		}
+		if job, _ := w.s.Job(t.Context(), "j"); job.State != ruqi.JobPaused || job.RunCount != 0 {
+			t.Errorf("after manual runs the job is %s with run_count %d", job.State, job.RunCount)
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(sleeping(time.Hour))})
+		running, _ := w.s.RunNow(t.Context(), "j", nil)
+		queued, _ := w.s.RunNow(t.Context(), "j", nil)
+		time.Sleep(time.Second)
+		for _, id := range []int64{queued.ID, running.ID} {
+			if _, err := w.s.CancelRun(t.Context(), id, "ann"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, id := range []int64{queued.ID, running.ID} {
+			run, err := w.s.WaitRun(t.Context(), id)
+			if err != nil || run.State != ruqi.RunCancelled || !strings.Contains(run.Reason, "ann") {
+				t.Errorf("run %d is %s (%q), %v", id, run.State, run.Reason, err)
+			}
+		}
+		if _, err := w.s.CancelRun(t.Context(), running.ID, "ann"); !errors.Is(err, ruqi.ErrEnded) {
+			t.Errorf("cancelling it again gives %v", err)
+		}
+	})
+}
+
+func TestFinishAndMaxRunsAndDelete(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		w.add(ruqi.JobSpec{ID: "finish", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { return fmt.Errorf("enough: %w", ruqi.Finish) })})
+		w.add(ruqi.JobSpec{ID: "three", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MaxRuns: 3}})
+		w.add(ruqi.JobSpec{ID: "gone", Trigger: trigger.Every(time.Second), Task: ruqi.Do(sleeping(3 * time.Second)), Policy: ruqi.Policy{MaxRuns: 1, DeleteWhenFinished: true}})
+		time.Sleep(2500 * time.Millisecond)
+		if job, err := w.s.Job(t.Context(), "gone"); err != nil || job.State != ruqi.JobFinished {
+			t.Errorf("while its last run is on, the job is %s, %v", job.State, err)
+		}
+		time.Sleep(10 * time.Second)
+		for id, want := range map[string]int{"finish": 1, "three": 3, "gone": 1} {
+			if all := runs(t, w.s, id); len(all) != want || states(all)[ruqi.RunSucceeded] != want {
+				t.Errorf("%s: %v, want %d succeeded", id, states(all), want)
+			}
+		}
+		if _, err := w.s.Job(t.Context(), "gone"); !errors.Is(err, ruqi.ErrNotFound) {
+			t.Errorf("a job with delete_when_finished is still there: %v", err)
+		}
+		for _, id := range []string{"finish", "three"} {
+			if job, err := w.s.Job(t.Context(), id); err != nil || job.State != ruqi.JobFinished || job.StateReason == "" {
+				t.Errorf("%s is %s (%q), %v", id, job.State, job.StateReason, err)
+			}
+		}
+		if job, err := w.s.ResumeJob(t.Context(), "three"); err != nil || job.State != ruqi.JobFinished {
+			t.Errorf("resume of a job with no runs left gives %s, %v", job.State, err)
+		}
+	})
+}
+
+// PD01, PD05: one rule for dates in the past.
+func TestPastDates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		yesterday := time.Now().Add(-24 * time.Hour)
+		_, _, err := w.s.AddJob(t.Context(), ruqi.JobSpec{ID: "old", Trigger: trigger.Date(yesterday), Task: ruqi.Do(nothing)}, ruqi.Fail)
+		if !errors.Is(err, ruqi.ErrInvalid) {
+			t.Fatalf("a date a day ago gives %v", err)
+		}
+		w.add(ruqi.JobSpec{ID: "graced", Trigger: trigger.Date(yesterday), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MisfireGrace: ptr(48 * time.Hour)}})
+		w.add(ruqi.JobSpec{ID: "just", Trigger: trigger.Date(time.Now().Add(-time.Second)), Task: ruqi.Do(nothing)})
+		time.Sleep(2 * time.Second)
+		for _, id := range []string{"graced", "just"} {
+			if all := runs(t, w.s, id); len(all) != 1 || all[0].State != ruqi.RunSucceeded {
+				t.Errorf("%s: %v, want one run", id, states(all))
+			}
+		}
+	})
+}
+
+// SH03, SH05: shutdown drains, then ends what is left, and says why.
+func TestShutdownDrainsThenEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{Drain: 30 * time.Second})
+		w.start()
+		w.add(ruqi.JobSpec{ID: "short", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(sleeping(20 * time.Second))})
+		w.add(ruqi.JobSpec{ID: "long", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(sleeping(10 * time.Minute))})
+		w.add(ruqi.JobSpec{ID: "minute", Trigger: trigger.Every(5 * time.Second), Task: ruqi.Do(nothing)})
+		time.Sleep(time.Hour + time.Second)
+		before := len(runs(t, w.s, "minute"))
+		began := time.Now()
+		w.stop()
+		if took := time.Since(began); took < 29*time.Second || took > 32*time.Second {
+			t.Errorf("shutdown took %s, want the drain of 30s", took)
+		}
+		if all := runs(t, w.s, "short"); all[0].State != ruqi.RunSucceeded {
+			t.Errorf("a run within the drain is %s", all[0].State)
+		}
+		if all := runs(t, w.s, "long"); all[0].State != ruqi.RunCancelled || !strings.Contains(all[0].Reason, "shut down") {
+			t.Errorf("a run past the drain is %s: %s", all[0].State, all[0].Reason)
+		}
+		if after := len(runs(t, w.s, "minute")); after != before {
+			t.Errorf("%d runs were started while it drained", after-before)
+		}
+		if err := w.s.Start(t.Context()); !errors.Is(err, ruqi.ErrShutdown) {
+			t.Errorf("start after shutdown gives %v", err)
+		}
+	})
+}
+
+func TestTickDoesWhatIsDueAndWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(time.Minute / 2)), Policy: ruqi.Policy{Coalesce: ptr(false)}})
+		if n, err := w.s.Tick(t.Context()); n != 0 || err != nil {
+			t.Fatalf("a tick with nothing due did %d, %v", n, err)
+		}
+		time.Sleep(3*time.Minute + time.Second)
+		n, err := w.s.Tick(t.Context())
+		if n < 3 || err != nil {
+			t.Fatalf("a tick with three fires due did %d, %v", n, err)
+		}
+		if all := runs(t, w.s, "j"); states(all)[ruqi.RunSucceeded] != n {
+			t.Errorf("after it the history is %v", states(all))
+		}
+		w.stop()
+	})
+}
