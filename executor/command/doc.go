@@ -1,0 +1,52 @@
+// Package command runs programs. Its tasks are of kind "command": either a text
+// for a shell or a list of arguments, never both.
+//
+//	{"kind":"command","command":"make report","shell":"/bin/sh","env":{"TO":"ops"},"dir":"/srv","stdin":""}
+//	{"kind":"command","argv":["/bin/x","a"]}
+//
+// # Environment
+//
+// A command is given, later ones replacing earlier ones of the same name:
+//
+//   - the environment of the service, without its own settings and secrets (every
+//     name that begins with RUQI_), as it was when New was called;
+//   - HOME, USER, LOGNAME, SHELL and PATH, where the service has none (from the
+//     user's passwd entry; PATH is DefaultPath); PWD when the task has a dir;
+//   - the task's env;
+//   - RUQI_PARAM_NAME for each member of the run's params. The name is in upper case,
+//     and what is no ASCII letter or digit is an underscore, so that "due-date" becomes
+//     RUQI_PARAM_DUE_DATE. A string is given as it stands, any other value as compact
+//     JSON. Of two members that become one name the later in byte order is given;
+//   - RUQI_JOB_ID, RUQI_RUN_ID, RUQI_ATTEMPT, and RUQI_NOMINAL_TIME (RFC 3339, UTC,
+//     microseconds where there are any);
+//   - RUQI_PROCESS_TREE, by which the processes of one run are found again. Its value
+//     means nothing to a command.
+//
+// Params never change the arguments. A program without a slash is looked up in the
+// PATH of this environment, in its absolute directories.
+//
+// # Input and output
+//
+// Standard input is the task's stdin, else empty. Standard output and standard error are
+// one pipe, drained always, so that their order is kept.
+//
+// # The end
+//
+// The exit of the program ends the run. What the program left behind and what holds the
+// pipe is given 250 ms after its last byte, and 2 s in all, to write; then the pipe is
+// closed. It is not ended, but the result's note counts it.
+//
+// When the context ends, the whole process group is sent SIGTERM (and SIGCONT, since a
+// stopped process hears nothing), then SIGKILL once the grace is over. On Linux, those
+// descendants that left the group are sent the same: they are found in /proc by their
+// session, their parents and RUQI_PROCESS_TREE. One that changed its session, lost its
+// parents and cleared its environment is not found. On other Unix systems the group is
+// all that is ended, on Windows the program alone, and at once.
+//
+// On Linux the program is killed when the service dies, even by SIGKILL (Pdeathsig). That
+// signal follows the thread that created the process, so Execute keeps its thread until the
+// program has ended; it would have waited on it anyway. What the program itself started is not killed
+// that way.
+//
+// A process that the kernel cannot end (it waits for a dead disk) holds its run.
+package command

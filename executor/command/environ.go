@@ -1,0 +1,155 @@
+package command
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// DefaultPath is the PATH of commands when the service has none: where programs are
+// on any Unix, local ones first.
+const DefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+const (
+	ownPrefix   = "RUQI_"
+	paramPrefix = "RUQI_PARAM_"
+	treeName    = "RUQI_PROCESS_TREE"
+)
+
+// baseEnviron returns environ without Ruqi's own names and with what every command is promised.
+func baseEnviron(environ []string) []string {
+	last := map[string]int{}
+	for i, entry := range environ {
+		last[nameOf(entry)] = i
+	}
+	base := make([]string, 0, len(environ)+5)
+	for i, entry := range environ {
+		name := nameOf(entry)
+		if name == "" || last[name] != i || strings.HasPrefix(name, ownPrefix) || strings.IndexByte(entry, 0) >= 0 {
+			continue
+		}
+		base = append(base, entry)
+	}
+	promised := promises(func(name string) string { return lookup(base, name) })
+	for _, name := range slices.Sorted(maps.Keys(promised)) {
+		if lookup(base, name) != "" {
+			continue
+		}
+		// An empty HOME or PATH is no better than none.
+		base = slices.DeleteFunc(base, func(entry string) bool { return nameOf(entry) == name })
+		base = append(base, name+"="+promised[name])
+	}
+	return base
+}
+
+// environFor returns the whole environment of a run, the mark of its processes first.
+func (e *Executor) environFor(t *Task, run *ruqi.Run, mark string) ([]string, error) {
+	if run == nil {
+		run = &ruqi.Run{}
+	}
+	over, err := params(run.Params)
+	if err != nil {
+		return nil, err
+	}
+	environ := make([]string, 0, len(e.environ)+len(t.env)+len(over)+6)
+	environ = append(environ, mark)
+	for _, entry := range e.environ {
+		name := nameOf(entry)
+		if _, replaced := t.env[name]; replaced || t.dir != "" && name == "PWD" {
+			continue
+		}
+		environ = append(environ, entry)
+	}
+	if _, own := t.env["PWD"]; t.dir != "" && !own {
+		environ = append(environ, "PWD="+t.dir)
+	}
+	for name, value := range t.env {
+		if _, replaced := over[name]; replaced || reserved(name) {
+			continue
+		}
+		environ = append(environ, name+"="+value)
+	}
+	for name, value := range over {
+		environ = append(environ, name+"="+value)
+	}
+	return append(environ,
+		"RUQI_JOB_ID="+run.JobID,
+		"RUQI_RUN_ID="+strconv.FormatInt(run.ID, 10),
+		"RUQI_ATTEMPT="+strconv.Itoa(run.Attempt),
+		"RUQI_NOMINAL_TIME="+run.Nominal.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano)), nil
+}
+
+func reserved(name string) bool {
+	switch name {
+	case "RUQI_JOB_ID", "RUQI_RUN_ID", "RUQI_ATTEMPT", "RUQI_NOMINAL_TIME", treeName:
+		return true
+	}
+	return false
+}
+
+// params returns the variables of a run's params, a JSON object or nothing.
+func params(data json.RawMessage) (map[string]string, error) {
+	if len(data) == 0 || string(data) == "{}" {
+		return nil, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(data, &members); err != nil {
+		return nil, fmt.Errorf("the run's params are no JSON object: %w", err)
+	}
+	variables := make(map[string]string, len(members))
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		value := members[name]
+		var text string
+		if value[0] == '"' {
+			if err := json.Unmarshal(value, &text); err != nil {
+				return nil, fmt.Errorf("the run's param %q: %w", name, err)
+			}
+		} else {
+			var compact bytes.Buffer
+			if err := json.Compact(&compact, value); err != nil {
+				return nil, fmt.Errorf("the run's param %q: %w", name, err)
+			}
+			text = compact.String()
+		}
+		if strings.IndexByte(text, 0) >= 0 {
+			return nil, fmt.Errorf("the run's param %q holds a NUL byte, which no environment can", name)
+		}
+		variables[paramPrefix+strings.Map(upper, name)] = text
+	}
+	return variables, nil
+}
+
+func upper(r rune) rune {
+	switch {
+	case 'a' <= r && r <= 'z':
+		return r - 'a' + 'A'
+	case 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+		return r
+	}
+	return '_'
+}
+
+func nameOf(entry string) string {
+	name, _, found := strings.Cut(entry, "=")
+	if !found {
+		return ""
+	}
+	return name
+}
+
+// lookup returns the value of a name in an environment, "" when there is none.
+func lookup(environ []string, name string) string {
+	for _, entry := range environ {
+		if rest, ok := strings.CutPrefix(entry, name); ok && strings.HasPrefix(rest, "=") {
+			return rest[1:]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,45 @@
+package command
+
+import (
+	"os"
+	"syscall"
+)
+
+const rssUnit = 1 << 10 // getrusage(2) of Linux counts KiB
+
+// attributes gives the program a session of its own, which a job's shell with job control does not
+// leave when it makes groups, and ends it with the thread that started it.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// pipe returns a pipe whose read end can be given deadlines. The write end blocks, as programs expect of their output.
+func pipe() (read, write *os.File, err error) {
+	var fds [2]int
+	if err := syscall.Pipe2(fds[:], syscall.O_CLOEXEC); err != nil {
+		return nil, nil, err
+	}
+	return pipeFiles(fds)
+}
+
+// reap waits for the exit and takes the state. The wait itself leaves the process as it is, so that its
+// id is free for others only once reaped is set.
+func (p *process) reap() (*os.ProcessState, error) {
+	const (
+		byPid   = 1 // P_PID of waitid(2)
+		exited  = syscall.WEXITED
+		leaveIt = syscall.WNOWAIT
+	)
+	for {
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, byPid, uintptr(p.Pid), 0, exited|leaveIt, 0, 0)
+		if errno != syscall.EINTR {
+			break // an error shows itself in Wait
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	state, err := p.Wait()
+	p.reaped = true
+	close(p.exited)
+	return state, err
+}

@@ -1,0 +1,97 @@
+//go:build !unix
+
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// drain is how long a pipe that others hold is read once the program has ended.
+const drain = 2 * time.Second
+
+// promises returns nothing: where there is no passwd the service's environment is all there is.
+func promises(func(string) string) map[string]string { return nil }
+
+// run starts the program and sees it through. What it started itself is not ended with it.
+func run(ctx context.Context, t *Task, environ []string, _ string, execution ruqi.Execution) ruqi.Result {
+	path, argv := "", t.argv
+	switch {
+	case argv != nil:
+		path = argv[0]
+	case t.shell != "":
+		path, argv = t.shell, []string{t.shell, "-c", t.command}
+	default:
+		if path = lookup(environ, "ComSpec"); path == "" {
+			path = "cmd.exe"
+		}
+		argv = []string{path, "/d", "/s", "/c", t.command}
+	}
+	cmd := exec.CommandContext(ctx, path, argv[1:]...)
+	cmd.Env, cmd.Dir, cmd.WaitDelay = environ, t.dir, drain
+	out := &output{to: execution.Output}
+	defer out.close()
+	cmd.Stdout, cmd.Stderr = out, out
+	if t.stdin != "" {
+		cmd.Stdin = strings.NewReader(t.stdin)
+	}
+	if t.argv == nil && t.shell == "" {
+		commandLine(cmd, path, t.command)
+	}
+	if err := cmd.Start(); err != nil {
+		var lookup *exec.Error
+		if errors.As(err, &lookup) {
+			err = lookup.Err // without the program's name
+		}
+		return ruqi.Result{Err: fmt.Errorf("not started: %s: %w", t.what(), bare(err))}
+	}
+	err := cmd.Wait()
+	result := ruqi.Result{CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	code := cmd.ProcessState.ExitCode()
+	if code >= 0 {
+		result.ExitCode = &code
+	}
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, exec.ErrWaitDelay):
+		result.Note = "its output was held open by another process"
+	case code > 0:
+		result.Err = fmt.Errorf("exit status %d", code)
+	case err != nil && !errors.As(err, &exit):
+		result.Err = fmt.Errorf("wait for the program: %w", bare(err))
+	case err != nil:
+		result.Err = errors.New("ended by force")
+	}
+	return result
+}
+
+// output hands on what is written until the run ends: a read of a pipe that
+// others hold cannot be broken off everywhere.
+type output struct {
+	mu sync.Mutex // guards to
+	to io.Writer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.to == nil {
+		return 0, os.ErrClosed
+	}
+	return o.to.Write(p)
+}
+
+func (o *output) close() {
+	o.mu.Lock()
+	o.to = nil
+	o.mu.Unlock()
+}

@@ -1,0 +1,265 @@
+//go:build unix
+
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// How a tree of processes is ended.
+const (
+	// firstPoll and lastPoll bound the steps in which the rest of the tree is looked at while it has its grace. Most end
+	// within a millisecond; with a grace of seconds nobody minds 64 ms more.
+	firstPoll, lastPoll = time.Millisecond, 64 * time.Millisecond
+	// killRounds and killPause bound the hard end: a process that is just starting others may
+	// escape one look at /proc, hardly twenty over 200 ms.
+	killRounds, killPause = 20, 10 * time.Millisecond
+)
+
+// A process is a started program, the leader of its own session and group, so that its id is theirs.
+type process struct {
+	*os.Process
+	mark string
+
+	mu     sync.Mutex // guards reaped; held while a signal is sent, so that it cannot reach another process with the id
+	reaped bool
+	exited chan struct{} // closed once reaped
+
+	stopped chan struct{} // closed by stop once all is ended
+	grace   time.Duration
+}
+
+// run starts the program and sees it through.
+func run(ctx context.Context, t *Task, environ []string, mark string, execution ruqi.Execution) ruqi.Result {
+	path, argv, err := t.program(environ)
+	if err != nil {
+		return ruqi.Result{Err: fmt.Errorf("not started: %w", err)}
+	}
+	// The thread stays until the program has ended, because Pdeathsig follows it.
+	runtime.LockOSThread()
+	proc, out, in, err := start(t, path, argv, environ, execution)
+	if err != nil {
+		runtime.UnlockOSThread()
+		return ruqi.Result{Err: err}
+	}
+	p := &process{Process: proc, mark: mark, grace: execution.KillGrace, exited: make(chan struct{}), stopped: make(chan struct{})}
+	unwatch := context.AfterFunc(ctx, p.stop)
+	state, err := p.reap()
+	runtime.UnlockOSThread()
+	if !unwatch() {
+		<-p.stopped
+	}
+	held := out.drain()
+	in.close()
+	if err != nil {
+		return ruqi.Result{Err: fmt.Errorf("wait for the program: %w", err)}
+	}
+	result := resultOf(state)
+	if held || p.groupAlive() {
+		result.Note = p.leftNote(held)
+	}
+	return result
+}
+
+// start creates the pipes and the process. On error nothing is left.
+func start(t *Task, path string, argv, environ []string, execution ruqi.Execution) (*os.Process, *pump, *feeder, error) {
+	stdin, in, err := openStdin(t.stdin)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("not started: standard input: %w", bare(err))
+	}
+	defer stdin.Close()
+	read, write, err := pipe()
+	if err != nil {
+		in.close()
+		return nil, nil, nil, fmt.Errorf("not started: the pipe for its output: %w", err)
+	}
+	defer write.Close()
+	proc, err := os.StartProcess(path, argv, &os.ProcAttr{
+		Dir:   t.dir,
+		Env:   environ,
+		Files: []*os.File{stdin, write, write},
+		Sys:   attributes(),
+	})
+	if err != nil {
+		in.close()
+		read.Close()
+		return nil, nil, nil, t.startError(path, err)
+	}
+	in.start()
+	return proc, newPump(read, execution.Output), in, nil
+}
+
+// signalGroup sends to the group and reports whether there was anything to send to. Signal 0 only looks.
+func (p *process) signalGroup(signal syscall.Signal) bool {
+	return syscall.Kill(-p.Pid, signal) != syscall.ESRCH
+}
+
+// groupAlive looks whether the program, which has been reaped, left processes in its group. It takes one that has
+// ended and was not reaped by its parent for alive.
+func (p *process) groupAlive() bool {
+	if !p.signalGroup(0) {
+		return false
+	}
+	// As the first process of a container the service inherits orphans. Those of this group that have ended are its
+	// to reap; waiting for the group takes no one else's children.
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-p.Pid, &status, syscall.WNOHANG, nil)
+		if pid <= 0 && err != syscall.EINTR {
+			break
+		}
+	}
+	return p.signalGroup(0)
+}
+
+// stop ends everything that the program started: politely, then by force.
+func (p *process) stop() {
+	defer close(p.stopped)
+	grace := time.NewTimer(p.grace)
+	defer grace.Stop()
+
+	p.mu.Lock()
+	tree := newTree(p.Pid, p.mark, p.reaped)
+	p.signalGroup(syscall.SIGTERM)
+	p.signalGroup(syscall.SIGCONT) // a stopped process hears TERM only when it goes on
+	p.mu.Unlock()
+	tree.signal(syscall.SIGTERM)
+
+	select {
+	case <-p.exited:
+		// The rest of the tree may be cleaning up; the grace is theirs too.
+		for step := firstPoll; p.restAlive(tree, step == lastPoll); step = min(2*step, lastPoll) {
+			if !pause(step, grace.C) {
+				break
+			}
+		}
+	case <-grace.C:
+	}
+	p.kill(tree)
+}
+
+// restAlive looks whether anything but the program itself, which has been reaped, is alive. A thorough look tells the
+// living from those that have ended and were not reaped by their parent.
+func (p *process) restAlive(tree *tree, thorough bool) bool {
+	group := p.groupAlive()
+	if group && thorough {
+		group = groupLives(p.Pid)
+	}
+	return group || tree.alive()
+}
+
+// kill ends by force what is left, and looks again until nothing is.
+func (p *process) kill(tree *tree) {
+	for range killRounds {
+		p.mu.Lock()
+		alive := !p.reaped
+		if alive {
+			p.signalGroup(syscall.SIGKILL)
+		}
+		p.mu.Unlock()
+		var exited <-chan struct{} = p.exited
+		if !alive {
+			exited = nil // it is, and would end every pause
+			if p.groupAlive() && groupLives(p.Pid) {
+				p.signalGroup(syscall.SIGKILL)
+				alive = true
+			}
+		}
+		if tree.find() {
+			tree.signal(syscall.SIGKILL)
+			alive = true
+		}
+		if !alive {
+			return
+		}
+		pause(killPause, exited)
+	}
+}
+
+// pause waits for a time and reports whether it passed before end.
+func pause[T any](d time.Duration, end <-chan T) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-end:
+		return false
+	}
+}
+
+// leftNote says how many processes the program left behind; empty for none.
+func (p *process) leftNote(held bool) string {
+	n, known := countLeft(p.Pid, p.mark)
+	switch {
+	case !known:
+		return "left processes behind"
+	case n == 1:
+		return "left 1 process behind"
+	case n > 1:
+		return "left " + strconv.Itoa(n) + " processes behind"
+	case held:
+		return "its output was held open by another process"
+	}
+	return ""
+}
+
+// resultOf says how the program ended.
+func resultOf(state *os.ProcessState) ruqi.Result {
+	result := ruqi.Result{CPU: state.UserTime() + state.SystemTime()}
+	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
+		result.MaxRSS = maxRSS(usage)
+	}
+	status := state.Sys().(syscall.WaitStatus)
+	if status.Signaled() {
+		result.Signal = signalName(status.Signal())
+		core := ""
+		if status.CoreDump() {
+			core = ", core dumped"
+		}
+		result.Err = fmt.Errorf("ended by signal %s%s", result.Signal, core)
+		return result
+	}
+	code := status.ExitStatus()
+	result.ExitCode = &code
+	if code != 0 {
+		result.Err = fmt.Errorf("exit status %d", code)
+	}
+	return result
+}
+
+// maxRSS returns the largest resident size in bytes, 0 where it cannot be told. A
+// child shares the memory of the service until it starts its program, and the system counts
+// that as the child's: a figure no larger than the service's own is not about the program.
+func maxRSS(child *syscall.Rusage) int64 {
+	var own syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &own) != nil || child.Maxrss <= own.Maxrss {
+		return 0
+	}
+	return int64(child.Maxrss) * rssUnit
+}
+
+var signalNames = map[syscall.Signal]string{
+	syscall.SIGABRT: "SIGABRT", syscall.SIGALRM: "SIGALRM", syscall.SIGBUS: "SIGBUS", syscall.SIGFPE: "SIGFPE",
+	syscall.SIGHUP: "SIGHUP", syscall.SIGILL: "SIGILL", syscall.SIGINT: "SIGINT", syscall.SIGIO: "SIGIO",
+	syscall.SIGKILL: "SIGKILL", syscall.SIGPIPE: "SIGPIPE", syscall.SIGPROF: "SIGPROF", syscall.SIGQUIT: "SIGQUIT",
+	syscall.SIGSEGV: "SIGSEGV", syscall.SIGSYS: "SIGSYS", syscall.SIGTERM: "SIGTERM", syscall.SIGTRAP: "SIGTRAP",
+	syscall.SIGUSR1: "SIGUSR1", syscall.SIGUSR2: "SIGUSR2", syscall.SIGVTALRM: "SIGVTALRM",
+	syscall.SIGXCPU: "SIGXCPU", syscall.SIGXFSZ: "SIGXFSZ",
+}
+
+func signalName(signal syscall.Signal) string {
+	if name, ok := signalNames[signal]; ok {
+		return name
+	}
+	return "signal " + strconv.Itoa(int(signal))
+}

@@ -1,0 +1,188 @@
+// Package gofunc runs Go functions: those registered under a name (ruqi.Func,
+// ruqi.Call) and closures (ruqi.Do). Its tasks are of kind "func":
+//
+//	{"kind":"func","name":"send","args":{"to":"ops"}}
+//
+// A function runs on the goroutine that calls Execute, so a run costs little more
+// than the call. Its context ends when the run is to end (context.Cause says why).
+// Go has no way to end a function by force: one that ignores its context keeps its
+// slot until it returns.
+package gofunc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/executor/internal/strict"
+)
+
+const kind = "func"
+
+// An Executor runs the functions of one registry. Its methods may be called by many goroutines.
+type Executor struct {
+	registry *ruqi.Registry
+}
+
+var _ ruqi.Executor = (*Executor)(nil)
+
+// New returns an executor of the registry's functions, those registered later included.
+func New(registry *ruqi.Registry) *Executor {
+	return &Executor{registry: registry}
+}
+
+// Register adds New(registry) to the registry. It panics if the kind "func" is taken.
+func Register(registry *ruqi.Registry) {
+	registry.RegisterExecutor(New(registry))
+}
+
+// Kind returns "func".
+func (e *Executor) Kind() string { return kind }
+
+// Pool returns "default".
+func (e *Executor) Pool() string { return "default" }
+
+// Needs returns "func:NAME" for each registered function and "func:closure".
+func (e *Executor) Needs() []string {
+	names := e.registry.Functions()
+	needs := make([]string, 0, len(names)+1)
+	for _, name := range names {
+		needs = append(needs, "func:"+name)
+	}
+	return append(needs, "func:closure")
+}
+
+// Decode reads a call of a registered function. Its error is an
+// *ruqi.InvalidError: the function must be registered here and take the arguments.
+func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
+	object, err := strict.Read(data)
+	if err != nil {
+		return nil, err
+	}
+	object.Kind(kind)
+	name, named := object.Text("name")
+	args, given := object.Raw("args")
+	switch {
+	case named && name != "":
+		e.check(object, name, args)
+	case named || !object.Has("name"):
+		object.Faults.Add("/name", "", "the name of a registered function is expected")
+	}
+	if err := object.Done("kind", "name", "args"); err != nil {
+		return nil, err
+	}
+	if !given {
+		return ruqi.Call(name, nil), nil
+	}
+	task := ruqi.Call(name, args)
+	if err := task.Err(); err != nil {
+		return nil, ruqi.Invalid("/args", string(args), "cannot be encoded: %v", err)
+	}
+	return task, nil
+}
+
+func (e *Executor) check(object *strict.Object, name string, args json.RawMessage) {
+	err := e.registry.CheckFunc(name, args)
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+	case errors.Is(err, ruqi.ErrNotFound):
+		object.Faults.Add("/name", name, "no function %q is registered here; registered are %v", name, e.registry.Functions())
+	case errors.As(err, &wrongType) && wrongType.Field != "":
+		pointer := strict.Pointer(append([]string{"args"}, strings.Split(wrongType.Field, ".")...)...)
+		object.Faults.Add(pointer, wrongType.Value, "function %q expects %v here, not %s", name, wrongType.Type, wrongType.Value)
+	default:
+		object.Faults.Add("/args", string(args), "function %q does not take these arguments: %v", name, err)
+	}
+}
+
+// Execute calls the function. Its error is the run's, ruqi.Finish included. A
+// panic is a failed run with the panic's text as its reason; its stack, from the
+// panic down to the function, is written to the output.
+func (e *Executor) Execute(ctx context.Context, task ruqi.Task, execution ruqi.Execution) (result ruqi.Result) {
+	fn, ok := task.(*ruqi.FuncTask)
+	if !ok {
+		return ruqi.Result{Err: fmt.Errorf("a task of kind %q is no function", task.Kind())}
+	}
+	out := &output{to: execution.Output}
+	execution.Output = out
+	defer func() {
+		if value := recover(); value != nil {
+			result = ruqi.Result{Err: fmt.Errorf("panic: %v", value)}
+			writeStack(out, result.Err)
+		}
+		out.close()
+	}()
+	ctx = ruqi.WithExecution(ctx, execution)
+	if closure := fn.Closure(); closure != nil {
+		return ruqi.Result{Err: closure(ctx)}
+	}
+	return ruqi.Result{Err: e.registry.CallFunc(ctx, fn.Name(), fn.Args())}
+}
+
+// output hands on what the function writes until it has returned; a goroutine that
+// the function left behind writes into nothing, not into a run that has ended.
+type output struct {
+	mu sync.RWMutex // guards to; held for reading while writing, since many may write at once
+	to io.Writer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.RLock()
+	defer o.mu.RUnlock()
+	if o.to == nil {
+		return len(p), nil
+	}
+	return o.to.Write(p)
+}
+
+func (o *output) close() {
+	o.mu.Lock()
+	o.to = nil
+	o.mu.Unlock()
+}
+
+// mostFrames bounds the stack that is written: enough to find the place, and a
+// runaway recursion does not fill the run's output.
+const mostFrames = 64
+
+// callers are what stands between a task's function and the engine.
+var callers = []string{
+	"github.com/ruqi-dev/ruqi.Func[",
+	"github.com/ruqi-dev/ruqi.(*Registry).CallFunc",
+	"github.com/ruqi-dev/ruqi/executor/gofunc.(*Executor).Execute",
+}
+
+// writeStack writes the reason and the frames from the panic down to Execute. It is
+// called by the deferred function of Execute.
+func writeStack(out io.Writer, reason error) {
+	pcs := make([]uintptr, mostFrames)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	var b strings.Builder
+	b.WriteString(reason.Error())
+	b.WriteString("\n\n")
+	for inside := false; ; {
+		frame, more := frames.Next()
+		if slices.ContainsFunc(callers, func(name string) bool { return strings.HasPrefix(frame.Function, name) }) && inside {
+			break
+		}
+		// What stands above the runtime's panic is this package's own recovery; the
+		// runtime's frames below it (a nil pointer, an index) say nothing new.
+		if inside && !strings.HasPrefix(frame.Function, "runtime.") {
+			b.WriteString(frame.Function + "\n\t" + frame.File + ":" + strconv.Itoa(frame.Line) + "\n")
+		}
+		inside = inside || frame.Function == "runtime.gopanic"
+		if !more {
+			break
+		}
+	}
+	io.WriteString(out, b.String())
+}
