@@ -5,7 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -112,7 +114,8 @@ func newAPI(options Options) *api {
 			},
 			Security: []map[string][]string{{"bearer": {}}},
 		},
-		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat},
+		// "json" is what huma makes of application/problem+json.
+		Formats:                      map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat},
 		DefaultFormat:                "application/json",
 		RejectUnknownQueryParameters: true,
 		Transformers:                 []huma.Transformer{a.tellProblem},
@@ -156,8 +159,7 @@ func newBody(description string) body {
 }
 
 // describe sets the schema of the body for each content type.
-func (b body) describe(a *api, shape any, required bool, contentTypes ...string) {
-	schema := a.schema(shape)
+func (b body) describe(schema *huma.Schema, required bool, contentTypes ...string) {
 	b.Required = required
 	b.Content = map[string]*huma.MediaType{}
 	for _, contentType := range contentTypes {
@@ -166,7 +168,19 @@ func (b body) describe(a *api, shape any, required bool, contentTypes ...string)
 }
 
 func (a *api) schema(shape any) *huma.Schema {
-	return huma.SchemaFromType(a.huma.OpenAPI().Components.Schemas, typeOf(shape))
+	return a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeOf(shape), true, "")
+}
+
+// input returns the schema of a shape as it may be sent: nothing is required but what is named,
+// since what is left out has a default.
+func (a *api) input(name string, shape any, required ...string) *huma.Schema {
+	schemas := a.huma.OpenAPI().Components.Schemas
+	whole := schemas.SchemaFromRef(a.schema(shape).Ref)
+	part := *whole
+	part.Required = required
+	part.Properties = maps.Clone(whole.Properties)
+	schemas.Map()[name] = &part
+	return &huma.Schema{Ref: "#/components/schemas/" + name}
 }
 
 // routes is the mux, and the list of what was registered with it.

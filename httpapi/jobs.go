@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -20,14 +19,15 @@ const (
 	jobPath  = jobsPath + "/{id}"
 )
 
-// jobRef names a job in the path, or, for ids that a proxy on the way might
-// change, as ?id= beside a "-" in the path.
-type jobRef struct {
+// JobRef names a job in the path, or, for ids that a proxy on the way might
+// change, as ?id= beside a "-" in the path. It has an exported name because huma looks into no other
+// embedded structs.
+type JobRef struct {
 	ID   string `path:"id" doc:"The job's id, percent-encoded; or - with the id in the query."`
 	Real string `query:"id" doc:"The job's id where the path has -."`
 }
 
-func (r jobRef) id() (string, error) {
+func (r JobRef) id() (string, error) {
 	switch {
 	case r.ID == "-" && r.Real == "":
 		return "", malformed("/id", "", "with - in the path the id is wanted as ?id=")
@@ -64,16 +64,16 @@ type listJobs struct {
 	IDs      []string `query:"id,explode" doc:"These jobs alone."`
 	Version  int64    `query:"version" minimum:"1" doc:"Jobs at that version."`
 	Sort     string   `query:"sort" enum:"id,next,name,created" default:"id" doc:"Smallest first; jobs without a next time come last."`
-	page
+	Paging
 }
 
-// page is the part of a list's query that all lists have.
-type page struct {
+// Paging is the part of a list's query that all lists have.
+type Paging struct {
 	Cursor string `query:"cursor" doc:"next_cursor of the page before."`
 	Limit  int    `query:"limit" minimum:"1" default:"50" doc:"Items a page; more than 1000 is taken as 1000."`
 }
 
-func (p page) limit() int { return min(p.Limit, ruqi.MaxPage) }
+func (p Paging) limit() int { return min(p.Limit, ruqi.MaxPage) }
 
 type jobPageAnswer struct{ Body wire.Page[wire.Job] }
 
@@ -90,20 +90,20 @@ type addedAnswer struct {
 }
 
 type changeJob struct {
-	jobRef
+	JobRef
 	IfMatch string `header:"If-Match" doc:"ETags of the versions to change; * or none: any."`
 	RawBody []byte `contentType:"application/json"`
 }
 
 type removeJob struct {
-	jobRef
+	JobRef
 	IfMatch string `header:"If-Match" doc:"ETags of the versions to remove; * or none: any."`
 }
 
 func (a *api) registerJobs() {
 	register(a, huma.Operation{OperationID: "list-jobs", Method: http.MethodGet, Path: jobsPath, Summary: "List jobs", Tags: []string{"jobs"}}, a.listJobs)
 	register(a, huma.Operation{OperationID: "get-job", Method: http.MethodGet, Path: jobPath, Summary: "Get a job", Tags: []string{"jobs"}},
-		func(ctx context.Context, in *struct{ jobRef }) (*jobAnswer, error) {
+		func(ctx context.Context, in *struct{ JobRef }) (*jobAnswer, error) {
 			id, err := in.id()
 			if err != nil {
 				return nil, err
@@ -120,22 +120,31 @@ func (a *api) registerJobs() {
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: a.schema(wire.Job{})}},
 		}},
 	}, a.addJob)
-	added.describe(a, wire.Job{}, true, "application/json")
+	definition := a.definition()
+	added.describe(definition, true, "application/json")
 	put := newBody("The job's new definition, whole. Read-only members are passed over.")
 	register(a, huma.Operation{
 		OperationID: "put-job", Method: http.MethodPut, Path: jobPath, Summary: "Change a job's definition", Tags: []string{"jobs"},
 		RequestBody: put.RequestBody,
 	}, a.putJob)
-	put.describe(a, wire.Job{}, true, "application/json")
+	put.describe(definition, true, "application/json")
 	patch := newBody("A JSON merge patch (RFC 7396) of the job. A trigger or task whose kind changes is replaced whole.")
 	register(a, huma.Operation{
 		OperationID: "patch-job", Method: http.MethodPatch, Path: jobPath, Summary: "Change parts of a job's definition", Tags: []string{"jobs"},
 		RequestBody: patch.RequestBody,
 	}, a.patchJob)
-	patch.describe(a, json.RawMessage{}, true, "application/merge-patch+json", "application/json")
+	patch.describe(&huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}, true, "application/merge-patch+json", "application/json")
 	register(a, huma.Operation{
 		OperationID: "remove-job", Method: http.MethodDelete, Path: jobPath, Summary: "Remove a job; its history stays", Tags: []string{"jobs"},
 	}, a.removeJob)
+}
+
+// definition describes a job as it may be sent.
+func (a *api) definition() *huma.Schema {
+	ref := a.input("JobDefinition", wire.Job{}, "trigger", "task")
+	schemas := a.huma.OpenAPI().Components.Schemas
+	schemas.SchemaFromRef(ref.Ref).Properties["policy"] = a.input("PolicyDefinition", wire.Policy{})
+	return ref
 }
 
 func (a *api) listJobs(ctx context.Context, in *listJobs) (*jobPageAnswer, error) {

@@ -22,7 +22,7 @@ const (
 )
 
 type readOutput struct {
-	runRef
+	RunRef
 	From   int64 `query:"from" minimum:"0" doc:"Offset of the first byte wanted, in the whole stream."`
 	Limit  int   `query:"limit" minimum:"1" maximum:"1048576" doc:"One stretch of at most so many bytes, as it is kept, in place of all there is."`
 	Follow bool  `query:"follow" doc:"1: goes on until the run has ended."`

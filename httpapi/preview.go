@@ -29,7 +29,7 @@ func (a *api) registerPreview() {
 		OperationID: "preview-trigger", Method: http.MethodPost, Path: "/api/v1/triggers/preview",
 		Summary: "See the next times of a trigger", Tags: []string{"triggers"}, RequestBody: request.RequestBody,
 	}, a.previewTrigger)
-	request.describe(a, wire.PreviewRequest{}, true, "application/json")
+	request.describe(a.schema(wire.PreviewRequest{}), true, "application/json")
 }
 
 func (a *api) previewTrigger(ctx context.Context, in *previewTrigger) (*previewAnswer, error) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -122,5 +121,3 @@ func (a *api) problemResponse() *huma.Response {
 		Content:     map[string]*huma.MediaType{wire.ProblemType: {Schema: a.schema(wire.Problem{})}},
 	}
 }
-
-func typeOf(shape any) reflect.Type { return reflect.TypeOf(shape) }

@@ -18,14 +18,14 @@ const (
 	runPath  = runsPath + "/{id}"
 )
 
-// runRef names a run as jobRef names a job.
-type runRef struct {
+// RunRef names a run as JobRef names a job.
+type RunRef struct {
 	ID   string `path:"id" doc:"The run's id; or - with the id in the query."`
 	Real string `query:"id" doc:"The run's id where the path has -."`
 }
 
-func (r runRef) id() (int64, error) {
-	text, err := jobRef(r).id()
+func (r RunRef) id() (int64, error) {
+	text, err := JobRef(r).id()
 	if err != nil {
 		return 0, err
 	}
@@ -53,7 +53,7 @@ type listRuns struct {
 	From   string   `query:"from" doc:"Runs whose nominal time is not before it. RFC 3339 with an offset."`
 	To     string   `query:"to" doc:"Runs whose nominal time is before it."`
 	IDs    []int64  `query:"id" doc:"These runs alone, separated by commas."`
-	page
+	Paging
 }
 
 type runPageAnswer struct{ Body wire.Page[wire.Run] }
@@ -61,7 +61,7 @@ type runPageAnswer struct{ Body wire.Page[wire.Run] }
 func (a *api) registerRuns() {
 	register(a, huma.Operation{OperationID: "list-runs", Method: http.MethodGet, Path: runsPath, Summary: "List runs, newest first", Tags: []string{"runs"}}, a.listRuns)
 	register(a, huma.Operation{OperationID: "get-run", Method: http.MethodGet, Path: runPath, Summary: "Get a run", Tags: []string{"runs"}},
-		func(ctx context.Context, in *struct{ runRef }) (*runAnswer, error) {
+		func(ctx context.Context, in *struct{ RunRef }) (*runAnswer, error) {
 			id, err := in.id()
 			if err != nil {
 				return nil, err
@@ -71,7 +71,7 @@ func (a *api) registerRuns() {
 	register(a, huma.Operation{
 		OperationID: "cancel-run", Method: http.MethodPost, Path: runPath + "/cancel", Summary: "Ask a run to end", Tags: []string{"runs"},
 		Description: "A queued run ends at once, a running one within about a second and its kill grace; 409 when it has ended already.",
-	}, func(ctx context.Context, in *struct{ runRef }) (*runAnswer, error) {
+	}, func(ctx context.Context, in *struct{ RunRef }) (*runAnswer, error) {
 		id, err := in.id()
 		if err != nil {
 			return nil, err

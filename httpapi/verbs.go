@@ -13,7 +13,7 @@ import (
 )
 
 type runNow struct {
-	jobRef
+	JobRef
 	RawBody []byte `contentType:"application/json"`
 }
 
@@ -32,7 +32,7 @@ func (a *api) registerJobVerbs() {
 	} {
 		register(a, huma.Operation{
 			OperationID: verb.name + "-job", Method: http.MethodPost, Path: jobPath + "/" + verb.name, Summary: verb.summary, Tags: []string{"jobs"},
-		}, func(ctx context.Context, in *struct{ jobRef }) (*jobAnswer, error) {
+		}, func(ctx context.Context, in *struct{ JobRef }) (*jobAnswer, error) {
 			id, err := in.id()
 			if err != nil {
 				return nil, err
@@ -45,7 +45,7 @@ func (a *api) registerJobVerbs() {
 		OperationID: "run-job", Method: http.MethodPost, Path: jobPath + "/run", Summary: "Run a job now, beside its schedule", Tags: []string{"jobs"},
 		DefaultStatus: http.StatusCreated, RequestBody: request.RequestBody,
 	}, a.runNow)
-	request.describe(a, wire.RunRequest{}, false, "application/json")
+	request.describe(a.schema(wire.RunRequest{}), false, "application/json")
 }
 
 func (a *api) runNow(ctx context.Context, in *runNow) (*startedAnswer, error) {

@@ -1,0 +1,61 @@
+// Package standard lists what is built in: the triggers, executors and stores of the
+// ruqi program. A program with others of its own makes its own list like this one.
+package standard
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/executor/command"
+	"github.com/ruqi-dev/ruqi/executor/gofunc"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
+	"github.com/ruqi-dev/ruqi/jobstore/sqlite"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+// Registry returns a new registry of the triggers and executors that are built in. Functions are for
+// the program to add.
+func Registry() *ruqi.Registry {
+	registry := ruqi.NewRegistry()
+	trigger.Register(registry)
+	gofunc.Register(registry)
+	command.Register(registry, command.Options{})
+	return registry
+}
+
+// A Store is one opened store: the same thing as what keeps jobs and as what keeps records.
+// Closing Jobs closes both.
+type Store struct {
+	Jobs    ruqi.JobStore
+	Records ruqi.RecordStore
+}
+
+// StoreOptions tune a store, as far as all have it in common. The zero value is ready for use.
+type StoreOptions struct {
+	// Logger gets warnings of the store. Nil: none.
+	Logger *slog.Logger
+}
+
+// OpenStore opens the store at an address: "memory:", gone with the process, or
+// "sqlite:PATH", one file for the instances of one host. An address of another kind is an *InvalidError.
+func OpenStore(ctx context.Context, address string, options StoreOptions) (Store, error) {
+	kind, rest, _ := strings.Cut(address, ":")
+	switch {
+	case kind == "memory" && rest == "":
+		store := memory.Open(memory.Options{})
+		return Store{Jobs: store, Records: store}, nil
+	case kind == "sqlite" && rest != "":
+		store, err := sqlite.Open(ctx, rest, sqlite.Options{Logger: options.Logger})
+		if err != nil {
+			return Store{}, fmt.Errorf("open store sqlite:%s: %w", rest, err)
+		}
+		return Store{Jobs: store, Records: store}, nil
+	case kind == "sqlite":
+		return Store{}, ruqi.Invalid("/store", "", "sqlite needs the path of its file: sqlite:/var/lib/ruqi/ruqi.db")
+	}
+	// Of an address nobody here can read, only the kind is shown: the rest may hold a password.
+	return Store{}, ruqi.Invalid("/store", "", "there is no store of the kind %q; accepted are memory: and sqlite:PATH", kind)
+}
