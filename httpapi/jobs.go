@@ -237,20 +237,21 @@ func (a *api) removeJob(ctx context.Context, in *removeJob) (*struct{}, error) {
 	if versions == nil {
 		return nil, a.Operations.RemoveJob(ctx, id)
 	}
-	for version := range versions {
-		n, err := a.Operations.RemoveJobs(ctx, ruqi.JobQuery{IDs: []string{id}, Version: version})
-		if err != nil {
-			return nil, err
-		}
-		if n > 0 {
-			return nil, nil
-		}
-	}
 	job, err := a.Operations.Job(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	return nil, fmt.Errorf("job %q is at version %d: %w", id, job.Version, ruqi.ErrVersion)
+	removed := 0
+	if versions.match(job.Version) {
+		// At that version alone: it may have changed since it was read.
+		if removed, err = a.Operations.RemoveJobs(ctx, ruqi.JobQuery{IDs: []string{id}, Version: job.Version}); err != nil {
+			return nil, err
+		}
+	}
+	if removed == 0 {
+		return nil, fmt.Errorf("job %q is at version %d: %w", id, job.Version, ruqi.ErrVersion)
+	}
+	return nil, nil
 }
 
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }

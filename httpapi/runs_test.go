@@ -1,0 +1,172 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// start runs a shell command once and returns the run's path.
+func (s *service) start(id, shell string) string {
+	s.t.Helper()
+	s.want(http.StatusCreated, "POST", "/api/v1/jobs", job(id, `{"kind":"interval","every":"1h"}`, shell))
+	run := s.want(http.StatusCreated, "POST", "/api/v1/jobs/"+url.PathEscape(id)+"/run", "")
+	return run.Header.Get("Location")
+}
+
+func (s *service) state(path string) string {
+	s.t.Helper()
+	return s.want(http.StatusOK, "GET", path, "").json(s.t)["state"].(string)
+}
+
+func TestOutputIsRawAndCanBeReadFromAnOffset(t *testing.T) {
+	s := serve(t)
+	path := s.start("x", `printf 'a\000b\377<script>\n'`)
+	s.eventually("the run ends", func() bool { return ruqi.RunState(s.state(path)).Ended() })
+	got := s.want(http.StatusOK, "GET", path+"/output", "")
+	if got.text != "a\x00b\xff<script>\n" {
+		t.Errorf("output %q", got.text)
+	}
+	if kind := got.Header.Get("Content-Type"); kind != "application/octet-stream" || got.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("headers %v", got.Header)
+	}
+	if got := s.want(http.StatusOK, "GET", path+"/output?from=3", ""); got.text != "\xff<script>\n" || got.Header.Get("Output-Offset") != "3" {
+		t.Errorf("from 3: %q at %s", got.text, got.Header.Get("Output-Offset"))
+	}
+	if got := s.want(http.StatusOK, "GET", path+"/output?from=0&limit=2", ""); got.text != "a\x00" || got.Header.Get("Output-Ended") != "false" {
+		t.Errorf("limit 2: %q, ended %s", got.text, got.Header.Get("Output-Ended"))
+	}
+	if got := s.want(http.StatusOK, "GET", path+"/output?from=1000", ""); got.text != "" {
+		t.Errorf("past the end: %q", got.text)
+	}
+	for _, query := range []string{"from=-1", "from=x", "limit=0", "limit=1048577", "follow=maybe", "follow=1&limit=1"} {
+		s.want(http.StatusBadRequest, "GET", path+"/output?"+query, "")
+	}
+	s.want(http.StatusNotFound, "GET", "/api/v1/runs/4711/output", "")
+}
+
+func TestALongOutputShowsWhereItWasCut(t *testing.T) {
+	s := serve(t)
+	path := s.start("x", `head -c 3000000 /dev/zero | tr '\000' x`)
+	s.eventually("the run ends", func() bool { return ruqi.RunState(s.state(path)).Ended() })
+	run := s.want(http.StatusOK, "GET", path, "").json(t)
+	text := s.want(http.StatusOK, "GET", path+"/output", "").text
+	if run["output_bytes"] != 3e6 || run["output_cut"] != true || len(text) > 1<<20+100 || !strings.Contains(text, "bytes were not kept]") {
+		t.Errorf("%v bytes, cut %v, %d sent", run["output_bytes"], run["output_cut"], len(text))
+	}
+}
+
+func TestAFollowerSeesOutputLiveUntilTheRunEnds(t *testing.T) {
+	s := serve(t)
+	gate := t.TempDir() + "/gate"
+	path := s.start("x", fmt.Sprintf(`mkfifo %[1]s; echo first; cat %[1]s; echo last`, gate))
+	req, err := http.NewRequestWithContext(t.Context(), "GET", s.url+path+"/output?follow=1", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	lines := bufio.NewScanner(resp.Body)
+	if !lines.Scan() || lines.Text() != "first" {
+		t.Fatalf("first line %q, %v", lines.Text(), lines.Err())
+	}
+	if state := s.state(path); state != "running" {
+		t.Errorf("the run is %s, so the line was not live", state)
+	}
+	openGate(t, gate)
+	var rest []string
+	for lines.Scan() {
+		rest = append(rest, lines.Text())
+	}
+	if lines.Err() != nil || strings.Join(rest, ",") != "through,last" {
+		t.Errorf("rest %v, %v", rest, lines.Err())
+	}
+	s.eventually("the run succeeds", func() bool { return s.state(path) == "succeeded" })
+}
+
+func TestRunsAreCancelledByTheBearerOfTheToken(t *testing.T) {
+	s := serve(t)
+	path := s.start("x", "sleep 600")
+	s.eventually("it runs", func() bool { return s.state(path) == "running" })
+	s.want(http.StatusOK, "POST", path+"/cancel", "")
+	s.eventually("it is cancelled", func() bool { return s.state(path) == "cancelled" })
+	run := s.want(http.StatusOK, "GET", path, "").json(t)
+	if !strings.Contains(run["reason"].(string), "tester") || run["cancel_by"] != "tester" {
+		t.Errorf("the reason %q does not say who", run["reason"])
+	}
+	got := s.want(http.StatusConflict, "POST", path+"/cancel", "")
+	if got.json(t)["type"] != "urn:ruqi:ended" {
+		t.Errorf("problem %s", got.text)
+	}
+}
+
+func TestFortyRunsAtOnceAreAllReachedByPaging(t *testing.T) { // PG03
+	s := serve(t)
+	for i := range 40 {
+		s.start(fmt.Sprint(i), "exec sleep 60")
+	}
+	running := func() map[float64]bool {
+		seen := map[float64]bool{}
+		for cursor := ""; ; {
+			page := s.want(http.StatusOK, "GET", "/api/v1/runs?state=running&limit=7&cursor="+url.QueryEscape(cursor), "").json(t)
+			for _, item := range page["items"].([]any) {
+				seen[item.(map[string]any)["id"].(float64)] = true
+			}
+			next, more := page["next_cursor"].(string)
+			if !more {
+				return seen
+			}
+			cursor = next
+		}
+	}
+	s.eventually("all forty run and are listed", func() bool { return len(running()) == 40 })
+	status := s.want(http.StatusOK, "GET", "/api/v1/status", "").json(t)
+	if got := status["runs"].(map[string]any)["running"]; got != 40.0 {
+		t.Errorf("status counts %v", got)
+	}
+}
+
+func TestPreviewAsksTheTriggerItself(t *testing.T) {
+	s := serve(t)
+	got := s.want(http.StatusOK, "POST", "/api/v1/triggers/preview",
+		`{"trigger":{"kind":"cron","expr":"30 2 * * *","zone":"Europe/Berlin"},"from":"2026-03-28T00:00:00Z","n":3}`).json(t)
+	want := "[2026-03-28T02:30:00+01:00 2026-03-29T03:00:00+02:00 2026-03-30T02:30:00+02:00]"
+	if fmt.Sprint(got["times"]) != want || got["trigger"].(map[string]any)["gap"] != "run_after" {
+		t.Errorf("got %v, want times %s", got, want)
+	}
+	once := s.want(http.StatusOK, "POST", "/api/v1/triggers/preview", `{"trigger":{"kind":"date","at":"2031-01-01T00:00:00Z"}}`).json(t)
+	if len(once["times"].([]any)) != 1 {
+		t.Errorf("a date has %v", once["times"])
+	}
+	s.want(http.StatusUnprocessableEntity, "POST", "/api/v1/triggers/preview", `{"trigger":{"kind":"cron","expr":"0 0 * * *","zone":"Nowhere"},"from":"soon","n":0}`)
+}
+
+func TestStatusAndProbesFollowTheScheduler(t *testing.T) {
+	s := serve(t)
+	status := s.want(http.StatusOK, "GET", "/api/v1/status", "").json(t)
+	if status["state"] != "running" || status["store"].(map[string]any)["ok"] != true || status["version"] != "test" {
+		t.Errorf("status %v", status)
+	}
+	if items := s.want(http.StatusOK, "GET", "/api/v1/instances", "").json(t)["items"].([]any); len(items) != 1 {
+		t.Errorf("instances %v", items)
+	}
+	s.want(http.StatusNoContent, "POST", "/api/v1/wakeup", "")
+	s.want(http.StatusOK, "GET", "/readyz", "")
+	if err := s.scheduler.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got := s.want(http.StatusServiceUnavailable, "GET", "/readyz", "")
+	if !strings.Contains(got.text, "stopped") {
+		t.Errorf("no reason: %s", got.text)
+	}
+	s.want(http.StatusOK, "GET", "/healthz", "")
+}
