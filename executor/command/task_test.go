@@ -1,0 +1,155 @@
+package command_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/executor/command"
+)
+
+var accepted = []string{
+	`{"kind":"command","command":"make report","shell":"/bin/sh","env":{"TO":"ops"},"dir":"/srv","user":"","stdin":""}`,
+	`{"kind":"command","argv":["/bin/x","a","","a b"]}`,
+	`{"kind":"command","command":"date \"+%H:%M\" && echo <é>","shell":"bash","stdin":"one\ntwo\n"}`,
+	`{"kind":"command","argv":["x"],"shell":"/bin/sh","command":"","env":null}`,
+}
+
+var refused = map[string][]string{
+	`{"kind":"command"}`:                                                                                          {"/command"},
+	`{"kind":"command","command":" "}`:                                                                            {"/command"},
+	`{"kind":"command","argv":[]}`:                                                                                {"/argv"},
+	`{"kind":"command","argv":[""]}`:                                                                              {"/argv/0"},
+	`{"kind":"command","command":"x","argv":["x"]}`:                                                               {"/argv"},
+	`{"kind":"command","argv":["x"],"shell":"bash"}`:                                                              {"/shell"},
+	`{"kind":"command","command":"x","user":"root"}`:                                                              {"/user"},
+	`{"kind":"command","command":"x","umask":"022"}`:                                                              {"/umask"},
+	`{"kind":"command","Command":"x"}`:                                                                            {"/Command", "/command"},
+	`{"kind":"command","command":"x","command":"y"}`:                                                              {"/command"},
+	`{"kind":"command","command":1,"env":[],"dir":{},"stdin":2}`:                                                  {"/command", "/dir", "/env", "/stdin"},
+	`{"kind":"command","argv":["x",1,null],"shell":2}`:                                                            {"/argv/1", "/argv/2", "/shell"},
+	`{"kind":"command","command":"a\u0000b"}`:                                                                     {"/command"},
+	`{"kind":"command","argv":["x","a\u0000b"]}`:                                                                  {"/argv/1"},
+	`{"kind":"command","command":"x","env":{"A B":"","":"","9":"1"}}`:                                             {"/env/", "/env/9", "/env/A B"},
+	`{"kind":"command","command":"x","env":{"A/B~":"x","A":"\u0000"}}`:                                            {"/env/A", "/env/A~1B~0"},
+	`{"kind":"command","command":"x","env":{"A":1,"A":"x"}}`:                                                      {"/env/A"},
+	`{"kind":"command","command":"x","dir":"\u0000","stdin":"\u0000"}`:                                            {"/dir", "/stdin"},
+	`{"kind":"func","command":"","dir":7,"user":"me","extra":{"a":[]}}`:                                           {"/command", "/dir", "/extra", "/kind", "/user"},
+	`{"kind":"command","command":"` + strings.Repeat("x", 64<<10+1) + `"}`:                                        {"/command"},
+	`{"kind":"command","command":"x","stdin":"` + strings.Repeat("x", 64<<10+1) + `"}`:                            {"/stdin"},
+	`{"kind":"command","argv":["x","` + strings.Repeat("x", 32<<10) + `","` + strings.Repeat("x", 32<<10) + `"]}`: {"/argv"},
+	`{"kind":"command","command":"x","env":{` + manyEnv(257) + `}}`:                                               {"/env"},
+	`{"kind":"command","command":"x","env":{"A":"` + strings.Repeat("x", 40<<10) + `","B":"` + strings.Repeat("x", 40<<10) + `"}}`: {"/env"},
+}
+
+func manyEnv(n int) string {
+	entries := make([]string, n)
+	for i := range entries {
+		entries[i] = fmt.Sprintf(`"V%d":""`, i)
+	}
+	return strings.Join(entries, ",")
+}
+
+func TestTheLargestTaskIsAccepted(t *testing.T) {
+	text := `{"kind":"command","command":"` + strings.Repeat("x", 64<<10) + `","env":{` + manyEnv(256) + `},"stdin":"` + strings.Repeat("x", 64<<10) + `"}`
+	if _, err := command.New(command.Options{}).Decode([]byte(text)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCanonicalJSONAndText(t *testing.T) {
+	for name, test := range map[string]struct {
+		task       *command.Task
+		json, text string
+	}{
+		"a command alone":               {command.Shell("make report"), `{"kind":"command","command":"make report"}`, "make report"},
+		"the default shell is left out": {command.Shell("x").WithShell("/bin/sh"), `{"kind":"command","command":"x"}`, "x"},
+		"everything given": {
+			command.Shell("x").WithShell("/bin/bash").WithEnv(map[string]string{"B": "2", "A": "secret"}).WithDir("/srv").WithStdin("in"),
+			`{"kind":"command","command":"x","shell":"/bin/bash","env":{"A":"secret","B":"2"},"dir":"/srv","stdin":"in"}`, "x",
+		},
+		"arguments are quoted for a shell": {
+			command.Argv("/bin/x", "a b", "", "it's", "--n=1", "$HOME", "é"),
+			`{"kind":"command","argv":["/bin/x","a b","","it's","--n=1","$HOME","é"]}`, `/bin/x 'a b' '' 'it'\''s' --n=1 '$HOME' é`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data, err := test.task.MarshalJSON()
+			if err != nil || string(data) != test.json {
+				t.Errorf("the JSON is %s (%v), expected %s", data, err, test.json)
+			}
+			if got := test.task.String(); got != test.text {
+				t.Errorf("the text is %s, expected %s", got, test.text)
+			}
+		})
+	}
+}
+
+func TestATaskIsImmutable(t *testing.T) {
+	env, argv := map[string]string{"A": "1"}, []string{"x", "y"}
+	task := command.Argv(argv...).WithEnv(env)
+	changed := task.WithDir("/srv")
+	before, _ := task.MarshalJSON()
+	env["A"], argv[0] = "2", "z"
+	after, _ := task.MarshalJSON()
+	if string(before) != string(after) || strings.Contains(string(after), "/srv") {
+		t.Errorf("%s became %s; the copy is %v", before, after, changed)
+	}
+}
+
+func TestAWrongTaskSaysSoWhenItIsWritten(t *testing.T) {
+	task := command.Argv().WithEnv(map[string]string{"a b": "\x00"}).WithDir("\xff")
+	_, err := task.MarshalJSON()
+	var invalid *ruqi.InvalidError
+	if !errors.As(err, &invalid) || !errors.Is(task.Err(), ruqi.ErrInvalid) {
+		t.Fatalf("the error is %v", err)
+	}
+	pointers := map[string]bool{}
+	for _, fault := range invalid.Faults {
+		pointers[fault.Pointer] = true
+	}
+	if got := slices.Sorted(maps.Keys(pointers)); !slices.Equal(got, []string{"/argv", "/dir", "/env/a b"}) {
+		t.Errorf("the faults are at %q", got)
+	}
+	if result := execute(t, task, nil).result; !errors.Is(result.Err, ruqi.ErrInvalid) {
+		t.Errorf("executed, its error is %v", result.Err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, text := range accepted {
+		f.Add([]byte(text))
+	}
+	for text := range refused {
+		if len(text) < 1000 {
+			f.Add([]byte(text))
+		}
+	}
+	e := command.New(command.Options{})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		task, err := e.Decode(data)
+		if err != nil {
+			var invalid *ruqi.InvalidError
+			if !errors.As(err, &invalid) || len(invalid.Faults) == 0 {
+				t.Fatalf("the error is a %T: %v", err, err)
+			}
+			return
+		}
+		first, err := task.MarshalJSON()
+		if err != nil {
+			t.Fatalf("it cannot be written: %v", err)
+		}
+		again, err := e.Decode(first)
+		if err != nil {
+			t.Fatalf("%s was written and is refused: %v", first, err)
+		}
+		second, err := again.MarshalJSON()
+		if err != nil || string(first) != string(second) || task.String() != again.String() {
+			t.Fatalf("written as %s, then as %s (%v)", first, second, err)
+		}
+	})
+}
