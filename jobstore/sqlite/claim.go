@@ -1,0 +1,437 @@
+package sqlite
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
+)
+
+// defaultClaim is the most jobs of one claim that names no limit.
+const defaultClaim = 500
+
+// Claim takes what is due, as ruqi.JobStore says. It looks first, beside all
+// writers, and opens a write transaction only when there is something to take.
+// Request.Slots names the pools that the instance serves; when it is empty, Next is told for every pool.
+func (s *Store) Claim(ctx context.Context, request ruqi.ClaimRequest, decide func(now time.Time, due []ruqi.Due) []ruqi.Plan) (claimed ruqi.Claimed, err error) {
+	want := newWant(request)
+	due := false
+	err = s.readQuick(ctx, "claim", func(c *conn) error {
+		now, us := s.clock()
+		l := &look{conn: c, want: want, now: now, us: us}
+		if err := l.lease(); err != nil {
+			return err
+		}
+		claimed = ruqi.Claimed{Now: now}
+		if claimed.Cancel, err = l.cancels(); err != nil {
+			return err
+		}
+		if due, err = l.due(); err != nil || due {
+			return err
+		}
+		claimed.Next, err = l.next()
+		return err
+	})
+	if err != nil {
+		return ruqi.Claimed{}, err
+	}
+	if !due {
+		return claimed, nil
+	}
+	err = s.write(ctx, "claim", func(st *step) error {
+		claimed = ruqi.Claimed{Now: st.now}
+		cl := &claim{step: st, look: look{conn: st.conn, want: want, now: st.now, us: st.us}, claimed: &claimed}
+		return cl.take(decide)
+	})
+	if err != nil {
+		return ruqi.Claimed{}, err
+	}
+	return claimed, nil
+}
+
+// A want is a request in the form that the look for it needs.
+type want struct {
+	ruqi.ClaimRequest
+	// pools are those served, by name; open are those with free slots.
+	pools, open []string
+	needs       map[string]bool
+	except      map[string]bool
+	limit       int
+}
+
+func newWant(request ruqi.ClaimRequest) *want {
+	w := &want{ClaimRequest: request, needs: map[string]bool{}, limit: request.Limit}
+	if w.limit <= 0 {
+		w.limit = defaultClaim
+	}
+	w.pools = slices.Sorted(maps.Keys(request.Slots))
+	for _, pool := range w.pools {
+		if request.Slots[pool] > 0 {
+			w.open = append(w.open, pool)
+		}
+	}
+	for _, need := range request.Needs {
+		w.needs[need] = true
+	}
+	if len(request.Except) > 0 {
+		w.except = map[string]bool{}
+		for _, id := range request.Except {
+			w.except[id] = true
+		}
+	}
+	return w
+}
+
+// serves reports whether the instance can run the job and is to look at it.
+func (w *want) serves(id, needs string) bool { return w.needs[needs] && !w.except[id] }
+
+// A look answers what a request could take at a time. It only reads.
+type look struct {
+	*conn
+	want *want
+	now  time.Time
+	us   int64
+	// all are the pools to tell Next for; see pools.
+	all []string
+	// waiting are the queued rows that are due, once read.
+	waiting *waiting
+}
+
+const sqlLease = `SELECT lease_until FROM rq_instance WHERE name = ? AND epoch = ?
+	AND epoch = (SELECT max(epoch) FROM rq_instance WHERE name = ?)`
+
+// lease returns ruqi.ErrLeaseLost unless the owner's lease is alive.
+func (l *look) lease() error {
+	owner := l.want.Owner
+	until, err := l.count(sqlLease, owner.Instance, owner.Epoch, owner.Instance)
+	if err != nil {
+		return err
+	}
+	if until <= l.us {
+		return fmt.Errorf("instance %s, epoch %d: %w", owner.Instance, owner.Epoch, ruqi.ErrLeaseLost)
+	}
+	return nil
+}
+
+const sqlCancels = `SELECT id FROM rq_run WHERE instance = ? AND epoch = ? AND state = 1 AND cancel_by <> '' ORDER BY id`
+
+// cancels lists the owner's runs whose end was asked for.
+func (l *look) cancels() (ids []int64, err error) {
+	err = l.query(sqlCancels, []any{l.want.Owner.Instance, l.want.Owner.Epoch}, func(r row) error {
+		ids = append(ids, r.int(0))
+		return nil
+	})
+	return ids, err
+}
+
+const sqlPoolAfter = `SELECT pool FROM rq_job INDEXED BY rq_job_due
+	WHERE next_due IS NOT NULL AND state = 0 AND pool > ? ORDER BY pool LIMIT 1`
+
+// pools returns the pools that the instance serves: those it named, or all that jobs are in.
+func (l *look) pools() ([]string, error) {
+	if len(l.want.pools) > 0 || l.all != nil {
+		return append(l.want.pools, l.all...), nil
+	}
+	last, found := "", true
+	for found {
+		var err error
+		found, err = l.one(sqlPoolAfter, []any{last}, func(r row) {
+			last = r.text(0)
+			l.all = append(l.all, last)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return l.all, nil
+}
+
+// The highest priority below a given one of which the pool has a job with a next time.
+const sqlPriorityBelow = `SELECT priority FROM rq_job INDEXED BY rq_job_due
+	WHERE pool = ? AND next_due IS NOT NULL AND state = 0 AND priority < ? ORDER BY priority DESC LIMIT 1`
+
+// priorities calls each with the priorities of a pool, highest first, until it returns false.
+func (l *look) priorities(pool string, each func(priority int64) (more bool, err error)) error {
+	below := int64(1) << 62
+	for {
+		found, err := l.one(sqlPriorityBelow, []any{pool, below}, func(r row) { below = r.int(0) })
+		if err != nil || !found {
+			return err
+		}
+		if more, err := each(below); err != nil || !more {
+			return err
+		}
+	}
+}
+
+const sqlFirstDue = `SELECT next_due, needs, id FROM rq_job INDEXED BY rq_job_due
+	WHERE pool = ? AND priority = ? AND next_due IS NOT NULL AND state = 0 ORDER BY next_due`
+
+// firstDue returns the earliest next time of a pool's jobs that the instance serves.
+func (l *look) firstDue(pool string) (first *int64, err error) {
+	err = l.priorities(pool, func(priority int64) (bool, error) {
+		return true, l.query(sqlFirstDue, []any{pool, priority}, func(r row) error {
+			if first != nil && r.int(0) >= *first {
+				return errStop
+			}
+			if !l.want.serves(r.text(2), r.text(1)) {
+				return nil
+			}
+			due := r.int(0)
+			first = &due
+			return errStop
+		})
+	})
+	return first, err
+}
+
+// due reports whether a pool with free slots has something to take.
+func (l *look) due() (bool, error) {
+	for _, pool := range l.want.open {
+		first, err := l.firstDue(pool)
+		if err != nil {
+			return false, err
+		}
+		if first != nil && *first <= l.us {
+			return true, nil
+		}
+	}
+	w, err := l.queued()
+	if err != nil {
+		return false, err
+	}
+	for _, job := range w.jobs {
+		if l.want.Slots[job.pool] > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+const sqlQueuedAfter = `SELECT r.due, r.cause, j.state, j.pool, j.needs, j.id
+	FROM rq_run r INDEXED BY rq_run_queued CROSS JOIN rq_job j ON j.id = r.job_id
+	WHERE r.state = 0 AND r.due > ? ORDER BY r.due`
+
+// next returns the earliest time at which something becomes due that the instance
+// could serve, Now or earlier when that is so already.
+func (l *look) next() (*time.Time, error) {
+	var least *int64
+	earlier := func(us int64) {
+		if least == nil || us < *least {
+			least = &us
+		}
+	}
+	pools, err := l.pools()
+	if err != nil {
+		return nil, err
+	}
+	for _, pool := range pools {
+		first, err := l.firstDue(pool)
+		if err != nil {
+			return nil, err
+		}
+		if first != nil {
+			earlier(*first)
+		}
+	}
+	w, err := l.queued()
+	if err != nil {
+		return nil, err
+	}
+	for _, job := range w.jobs {
+		earlier(job.due)
+	}
+	err = l.query(sqlQueuedAfter, []any{l.us}, func(r row) error {
+		if least != nil && r.int(0) >= *least {
+			return errStop
+		}
+		paused := sqlstore.JobState(r.int(2)) == ruqi.JobPaused && sqlstore.Cause(r.int(1)) != ruqi.CauseManual
+		if !paused && l.servesPool(r.text(3)) && l.want.serves(r.text(5), r.text(4)) {
+			earlier(r.int(0))
+			return errStop
+		}
+		return nil
+	})
+	if err != nil || least == nil {
+		return nil, err
+	}
+	t := sqlstore.Time(*least)
+	return &t, nil
+}
+
+func (l *look) servesPool(pool string) bool {
+	if len(l.want.pools) == 0 {
+		return true
+	}
+	_, named := l.want.Slots[pool]
+	return named
+}
+
+// waiting is what queued rows may start now.
+type waiting struct {
+	jobs map[int64]*waitingJob // by seq
+}
+
+// A waitingJob is a job with queued rows that may start.
+type waitingJob struct {
+	seq      int64
+	id, pool string
+	priority int64
+	// due is the time of the oldest of rows.
+	due  int64
+	rows []int64
+}
+
+const sqlQueuedDue = `SELECT r.id, r.due, r.cause, r.batch, j.seq, j.id, j.pool, j.needs, j.priority, j.state, j.max_instances
+	FROM rq_run r INDEXED BY rq_run_queued CROSS JOIN rq_job j ON j.id = r.job_id
+	WHERE r.state = 0 AND r.due <= ? ORDER BY r.due, r.id`
+
+// queued reads the queued rows that may start, of all jobs that the instance serves.
+func (l *look) queued() (*waiting, error) {
+	if l.waiting != nil {
+		return l.waiting, nil
+	}
+	type candidate struct {
+		job      *waitingJob
+		standing sqlstore.Standing
+		rows     []sqlstore.Queued
+	}
+	found := map[int64]*candidate{}
+	var order []*candidate
+	err := l.query(sqlQueuedDue, []any{l.us}, func(r row) error {
+		if !l.servesPool(r.text(6)) || !l.want.serves(r.text(5), r.text(7)) {
+			return nil
+		}
+		c := found[r.int(4)]
+		if c == nil {
+			c = &candidate{
+				job:      &waitingJob{seq: r.int(4), id: r.text(5), pool: r.text(6), priority: r.int(8)},
+				standing: sqlstore.Standing{State: sqlstore.JobState(r.int(9)), MaxInstances: int(r.int(10))},
+			}
+			found[c.job.seq] = c
+			order = append(order, c)
+		}
+		c.rows = append(c.rows, sqlstore.Queued{ID: r.int(0), Due: r.time(1), Cause: sqlstore.Cause(r.int(2)), Batch: r.int(3)})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	w := &waiting{jobs: map[int64]*waitingJob{}}
+	for _, c := range order {
+		if err := l.standing(c.job.id, &c.standing); err != nil {
+			return nil, err
+		}
+		for _, q := range sqlstore.Startable(l.now, c.standing, c.rows) {
+			if len(c.job.rows) == 0 {
+				c.job.due = sqlstore.Micros(q.Due)
+			}
+			c.job.rows = append(c.job.rows, q.ID)
+			w.jobs[c.job.seq] = c.job
+		}
+	}
+	l.waiting = w
+	return w, nil
+}
+
+const sqlStanding = `SELECT state, batch, count(*), min(id) FROM rq_run INDEXED BY rq_run_alive
+	WHERE job_id = ? AND state < 2 GROUP BY state, batch`
+
+// standing reads which runs of the job are alive.
+func (l *look) standing(id string, s *sqlstore.Standing) error {
+	s.Busy, s.First = map[int64]bool{}, map[int64]int64{}
+	return l.query(sqlStanding, []any{id}, func(r row) error {
+		running, batch := r.int(0) == sqlstore.CodeRunning, r.int(1)
+		if running || batch != 0 {
+			s.Active += int(r.int(2))
+		}
+		if batch != 0 && running {
+			s.Busy[batch] = true
+		}
+		if batch != 0 && !running {
+			s.First[batch] = r.int(3)
+		}
+		return nil
+	})
+}
+
+// A candidate is a job that a claim may take.
+type candidate struct {
+	jobRow
+	pool   string
+	due    int64
+	active int
+	rows   []int64
+}
+
+// byUrgency orders by priority, then by the time of waiting, then by id.
+func byUrgency(a, b *candidate) int {
+	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.due, b.due), cmp.Compare(a.ID, b.ID))
+}
+
+const sqlDueJobs = `SELECT ` + jobColumns + `,
+	(SELECT count(*) FROM rq_run a INDEXED BY rq_run_alive WHERE a.job_id = j.id AND a.state < 2 AND (a.state = 1 OR a.batch <> 0))
+	FROM rq_job j INDEXED BY rq_job_due CROSS JOIN rq_definition d ON d.seq = j.seq
+	WHERE j.pool = ? AND j.priority = ? AND j.next_due <= ? AND j.state = 0 ORDER BY j.next_due`
+
+const sqlJobBySeq = `SELECT ` + jobColumns + `, (` + sqlActiveOfJ + `)
+	FROM rq_job j CROSS JOIN rq_definition d ON d.seq = j.seq WHERE j.seq = ?`
+
+const sqlActiveOfJ = `SELECT count(*) FROM rq_run a INDEXED BY rq_run_alive WHERE a.job_id = j.id AND a.state < 2 AND (a.state = 1 OR a.batch <> 0)`
+
+// candidates returns the most urgent jobs of an open pool, at most as many as it has slots.
+func (l *look) candidates(pool string) ([]*candidate, error) {
+	slots := min(l.want.Slots[pool], l.want.limit)
+	var list []*candidate
+	seen := map[int64]bool{}
+	add := func(r row) error {
+		j, err := scanJob(r)
+		if err != nil {
+			return err
+		}
+		c := &candidate{jobRow: j, pool: pool, active: int(r.int(jobColumnCount))}
+		due := j.State == ruqi.JobActive && j.NextDue != nil && !j.NextDue.After(l.now)
+		if due {
+			c.due = sqlstore.Micros(*j.NextDue)
+		}
+		if w := l.waiting.jobs[j.seq]; w != nil {
+			c.rows = w.rows
+			if !due || w.due < c.due {
+				c.due = w.due
+			}
+		}
+		seen[j.seq] = true
+		list = append(list, c)
+		return nil
+	}
+	err := l.priorities(pool, func(priority int64) (bool, error) {
+		err := l.query(sqlDueJobs, []any{pool, priority, l.us}, func(r row) error {
+			if len(list) == slots {
+				return errStop
+			}
+			if !l.want.serves(r.text(1), r.text(5)) {
+				return nil
+			}
+			return add(r)
+		})
+		return len(list) < slots, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for seq, w := range l.waiting.jobs {
+		if w.pool != pool || seen[seq] {
+			continue
+		}
+		if err := l.query(sqlJobBySeq, []any{seq}, add); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(list, byUrgency)
+	return list[:min(slots, len(list))], nil
+}

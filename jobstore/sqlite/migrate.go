@@ -1,0 +1,138 @@
+package sqlite
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// The files are named NNNN-word.sql, are applied in the order of their names, each once, and
+// are never changed after a release. The number of the last one is the schema's.
+//
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+// migrations returns the texts; the first brings schema 0 to 1.
+func migrations() ([]string, error) {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, 0, len(names))
+	for i, name := range names {
+		if !strings.HasPrefix(name, fmt.Sprintf("migrations/%04d_", i+1)) {
+			return nil, fmt.Errorf("migration %s is not number %d", name, i+1)
+		}
+		text, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, string(text))
+	}
+	return texts, nil
+}
+
+const sqlHasLedger = `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'rq_ledger'`
+const sqlSchema = `SELECT schema FROM rq_ledger WHERE one = 1`
+const sqlSetSchema = `UPDATE rq_ledger SET schema = ? WHERE one = 1`
+
+func schemaOf(c *conn) (int64, error) {
+	if n, err := c.count(sqlHasLedger); err != nil || n == 0 {
+		return 0, err
+	}
+	return c.count(sqlSchema)
+}
+
+// migrate brings the schema up to this release, or refuses a newer one. Several
+// processes may do so at once: one does the work and the others find it done.
+func (s *Store) migrate(ctx context.Context, c *conn) error {
+	texts, err := migrations()
+	if err != nil {
+		return err
+	}
+	s.schema = int64(len(texts))
+	if err := s.useWAL(ctx, c); err != nil {
+		return err
+	}
+	has, err := schemaOf(c)
+	if err != nil {
+		return err
+	}
+	if has == s.schema {
+		return nil
+	}
+	if has > s.schema {
+		return s.tooNew(has)
+	}
+	if err := begin(ctx, c); err != nil {
+		return err
+	}
+	if err := applyMigrations(c, texts); err != nil {
+		return errors.Join(err, rollback(c))
+	}
+	_, err = c.exec(sqlCommit)
+	return err
+}
+
+// applyMigrations runs inside a write transaction, where no other process migrates.
+func applyMigrations(c *conn, texts []string) error {
+	has, err := schemaOf(c)
+	if err != nil {
+		return err
+	}
+	for n := has; n < int64(len(texts)); n++ {
+		if err := c.script(texts[n]); err != nil {
+			return fmt.Errorf("migration %d: %w", n+1, err)
+		}
+		if _, err := c.exec(sqlSetSchema, n+1); err != nil {
+			return fmt.Errorf("migration %d: %w", n+1, err)
+		}
+	}
+	return nil
+}
+
+// tooNew says that the file was written by a newer release.
+func (s *Store) tooNew(has int64) error {
+	return fmt.Errorf("sqlite: %s has schema %d, and this release knows schemas up to %d: start the release that wrote it or a newer one, or restore the backup made before the upgrade: %w",
+		s.path, has, s.schema, ruqi.ErrSchemaNewer)
+}
+
+// useWAL turns the write-ahead log on, which the file then remembers. SQLite
+// does not wait for locks here by itself, so this asks again.
+func (s *Store) useWAL(ctx context.Context, c *conn) error {
+	const pause = 10 * time.Millisecond // another process turns it on in about one
+	deadline := time.NewTimer(s.busy)
+	defer deadline.Stop()
+	for {
+		var mode string
+		_, err := c.one("PRAGMA journal_mode = WAL", nil, func(r row) { mode = r.text(0) })
+		if err == nil && mode == "wal" {
+			return nil
+		}
+		var coded *sqlite.Error
+		if err != nil && !(errors.As(err, &coded) && coded.Code()&0xff == lib.SQLITE_BUSY) {
+			return err
+		}
+		again := time.NewTimer(pause)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return ctx.Err()
+		case <-deadline.C:
+			again.Stop()
+			if err == nil {
+				err = fmt.Errorf("the write-ahead log cannot be turned on: the journal mode stays %q", mode)
+			}
+			return err
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package sqlite
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
+)
+
+// A claim is the write step of Claim.
+type claim struct {
+	*step
+	look    look
+	claimed *ruqi.Claimed
+}
+
+// take looks again, under the lock, offers what is due to decide and writes its plans.
+func (cl *claim) take(decide func(now time.Time, due []ruqi.Due) []ruqi.Plan) error {
+	if err := cl.look.lease(); err != nil {
+		return err
+	}
+	taken, err := cl.candidates()
+	if err != nil {
+		return err
+	}
+	offer, err := cl.offer(taken)
+	if err != nil {
+		return err
+	}
+	if len(offer) > 0 {
+		byID := make(map[string]*candidate, len(taken))
+		for _, c := range taken {
+			byID[c.ID] = c
+		}
+		for _, plan := range decide(cl.now, offer) {
+			c := byID[plan.JobID]
+			if c == nil {
+				continue // not offered, or planned already
+			}
+			delete(byID, plan.JobID)
+			if err := cl.apply(c, &plan); err != nil {
+				return fmt.Errorf("plan of job %q: %w", plan.JobID, err)
+			}
+		}
+	}
+	if cl.claimed.Cancel, err = cl.look.cancels(); err != nil {
+		return err
+	}
+	cl.look.waiting = nil // as they are now
+	cl.claimed.Next, err = cl.look.next()
+	return err
+}
+
+// candidates returns the jobs to offer, the most urgent first, at most limit.
+func (cl *claim) candidates() ([]*candidate, error) {
+	if _, err := cl.look.queued(); err != nil {
+		return nil, err
+	}
+	var all []*candidate
+	for _, pool := range cl.look.want.open {
+		list, err := cl.look.candidates(pool)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	if len(cl.look.want.open) > 1 {
+		slices.SortStableFunc(all, byUrgency)
+	}
+	return all[:min(cl.look.want.limit, len(all))], nil
+}
+
+// offer makes what decide sees: copies that it may keep.
+func (cl *claim) offer(taken []*candidate) ([]ruqi.Due, error) {
+	offer := make([]ruqi.Due, len(taken))
+	for i, c := range taken {
+		offer[i] = ruqi.Due{Job: c.JobRecord, Active: c.active}
+		// Claimed.Jobs returns the record once more, with memory of its own.
+		c.Spec, c.Tags = slices.Clone(c.Spec), slices.Clone(c.Tags)
+		for _, id := range c.rows {
+			run, err := runByID(cl.conn, id)
+			if err != nil {
+				return nil, err
+			}
+			offer[i].Queued = append(offer[i].Queued, run)
+		}
+	}
+	return offer, nil
+}
+
+const sqlAdvance = `UPDATE rq_job SET next_nominal = ?, next_due = ?, run_count = ? WHERE seq = ?`
+const sqlSettle = `UPDATE rq_job SET state = ?, reason = ?, next_nominal = ?, next_due = ?, run_count = ? WHERE seq = ?`
+const sqlStart = `UPDATE rq_run SET state = 1, started = ?, instance = ?, epoch = ? WHERE id = ? AND job_id = ? AND state = 0`
+
+// apply writes one plan.
+func (cl *claim) apply(c *candidate, plan *ruqi.Plan) error {
+	state, err := sqlstore.JobStateCode(plan.State)
+	if err != nil {
+		return err
+	}
+	if plan.State == c.State && plan.Reason == c.Reason {
+		_, err = cl.exec(sqlAdvance, plan.NextNominal, plan.NextDue, plan.RunCount, c.seq)
+	} else {
+		_, err = cl.exec(sqlSettle, state, plan.Reason, plan.NextNominal, plan.NextDue, plan.RunCount, c.seq)
+	}
+	if err != nil {
+		return err
+	}
+	c.State, c.Reason, c.RunCount = plan.State, plan.Reason, plan.RunCount
+	c.NextNominal, c.NextDue = microPtr(plan.NextNominal), microPtr(plan.NextDue)
+	for _, id := range plan.Start {
+		if !slices.Contains(c.rows, id) {
+			continue // not offered
+		}
+		if err := cl.start(c, id); err != nil {
+			return err
+		}
+	}
+	for _, run := range plan.Runs {
+		if err := cl.born(c, run); err != nil {
+			return err
+		}
+	}
+	if plan.Remove {
+		if err := cl.remove(c); err != nil {
+			return err
+		}
+	}
+	cl.claimed.Jobs = append(cl.claimed.Jobs, c.JobRecord)
+	return nil
+}
+
+// start turns a queued row into a running one of the owner.
+func (cl *claim) start(c *candidate, id int64) error {
+	owner := cl.look.want.Owner
+	n, err := cl.exec(sqlStart, cl.us, owner.Instance, owner.Epoch, id, c.ID)
+	if err != nil || n == 0 {
+		return err
+	}
+	run, err := runByID(cl.conn, id)
+	if err != nil {
+		return err
+	}
+	cl.claimed.Runs = append(cl.claimed.Runs, run)
+	return nil
+}
+
+// born inserts a new row, unless the fire has its outcome already.
+func (cl *claim) born(c *candidate, run ruqi.Run) error {
+	run.JobID = c.ID
+	if run.State == ruqi.RunRunning {
+		now := cl.now
+		run.Owner, run.Started, run.Finished = cl.look.want.Owner, &now, nil
+	}
+	inserted, err := cl.insertRun(&run, c.Name)
+	if err != nil || !inserted {
+		return err
+	}
+	switch {
+	case run.State == ruqi.RunRunning:
+		cl.claimed.Runs = append(cl.claimed.Runs, run)
+	case run.State.Ended():
+		cl.claimed.Settled = append(cl.claimed.Settled, run)
+	}
+	return nil
+}
+
+// remove deletes the job if nothing of it is alive.
+func (cl *claim) remove(c *candidate) error {
+	alive, err := cl.count(sqlAlive, c.ID)
+	if err != nil || alive > 0 {
+		return err
+	}
+	return cl.removeJob(c.seq, c.ID)
+}
