@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -41,9 +42,9 @@ type CronOptions struct {
 	// Start and End are the first and the last instant at which the trigger may
 	// fire, inclusive. Nil: no bound. The fraction of a microsecond is cut.
 	Start, End *time.Time
-	// StartText and EndText are the same as text, such as "2026-03-01" or
-	// "2026-03-01 10:00"; without an offset they are read in the trigger's zone.
-	// Empty: not given. Not both a time and a text.
+	// StartText and EndText are the same as text, such as "2026-03-01" (which
+	// means 00:00) or "2026-03-01 10:00"; without an offset they are read in the
+	// trigger's zone. Empty: not given. Not both a time and a text.
 	StartText, EndText string
 	// Gap and Fold are about clock changes. Empty: GapRunAfter, FoldAuto.
 	Gap  Gap
@@ -108,7 +109,7 @@ func (t *CronTrigger) readExpr(expr, dialect string, faults *ruqi.Faults) {
 	}
 	d := cronexpr.Lookup(dialect)
 	if d == nil {
-		faults.Add("/dialect", dialect, "%q is not one of %v", clip(dialect), cronexpr.Dialects())
+		faults.Add("/dialect", dialect, "%q is not one of %s", clip(dialect), strings.Join(cronexpr.Dialects(), ", "))
 		return
 	}
 	parsed, err := cronexpr.Parse(d, expr)

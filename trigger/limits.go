@@ -24,7 +24,9 @@ func readLimits(start *time.Time, startText string, end *time.Time, endText stri
 	l.end, w.end = readLimit(end, endText, z, "end", faults)
 	if z == nil && (w.start != nil || w.end != nil) {
 		l.written = &w
-		return l // which is earlier may depend on the zone
+		if w.start == nil || w.end == nil {
+			return l // an instant beside a wall time: which is earlier depends on the zone
+		}
 	}
 	l.check(faults)
 	return l

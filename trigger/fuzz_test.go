@@ -1,0 +1,98 @@
+package trigger_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+// sound checks what holds for every trigger that was accepted.
+func sound(t *testing.T, trig ruqi.Trigger) {
+	t.Helper()
+	anchor := time.Date(2026, 3, 28, 23, 59, 59, 999_999_000, time.UTC)
+	bound, err := trig.(ruqi.Binder).Bind(time.UTC, anchor, "")
+	if err != nil {
+		var invalid *ruqi.InvalidError
+		if !errors.As(err, &invalid) {
+			t.Fatalf("Bind returns %T: %v", err, err)
+		}
+		return
+	}
+	text, err := bound.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := decode(text)
+	if err != nil {
+		t.Fatalf("%s cannot be decoded: %v", text, err)
+	}
+	if second, _ := again.MarshalJSON(); string(second) != string(text) {
+		t.Fatalf("%s is decoded as %s", text, second)
+	}
+	after := anchor
+	for range 5 {
+		at, ok := bound.Next(after)
+		same, okSame := again.Next(after)
+		if ok != okSame || !at.Equal(same) {
+			t.Fatalf("%s: after %v come %v %v and %v %v", text, after, at, ok, same, okSame)
+		}
+		if !ok {
+			return
+		}
+		if !at.After(after) {
+			t.Fatalf("%s: after %v comes %v", text, after, at)
+		}
+		if n := bound.(ruqi.Stepper).Count(after, at); n != 1 {
+			t.Fatalf("%s: Count(%v, %v) = %d", text, after, at, n)
+		}
+		after = at
+	}
+}
+
+func refused(t *testing.T, err error) {
+	t.Helper()
+	var invalid *ruqi.InvalidError
+	if !errors.As(err, &invalid) || len(invalid.Faults) == 0 || invalid.Faults[0].Message == "" {
+		t.Fatalf("refused with %T: %v", err, err)
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range [][2]string{
+		{"cron", "*/5 0-8 L,15W * fri#2"}, {"cron", "CRON_TZ=Asia/Tokyo 0 9 * * *"}, {"cron", "@every 1h"}, {"cron", "@daily"},
+		{"interval", "weeks=1 start_date='2026-03-28 20:15:00' end_date=2026-04-01"}, {"interval", "every 5 minutes"},
+		{"interval", "1.5h"}, {"date", "2026-03-29 02:30:00.000001"}, {"date", "2026-03-29T02:30:00-23:59"}, {"date", "in 5 minutes"},
+	} {
+		f.Add(seed[0], seed[1], "Europe/Berlin")
+	}
+	f.Fuzz(func(t *testing.T, kind, text, zone string) {
+		trig, err := trigger.Parse(kind, text, trigger.ParseOptions{Zone: zone, Now: time.Unix(1_800_000_000, 0)})
+		if err != nil {
+			refused(t, err)
+			return
+		}
+		sound(t, trig)
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		`{"kind":"cron","expr":"30 2 * * mon-fri","dialect":"crontab","zone":"Europe/Berlin","gap":"run_after","fold":"auto","start":null,"end":null}`,
+		`{"kind":"interval","every":"90s","anchor":"2026-03-01T10:00:00+01:00","zone":"Europe/Berlin","start":null,"end":"2027-01-01"}`,
+		`{"kind":"date","at":"2026-03-01T10:00:00.25+01:00","zone":"Europe/Berlin"}`,
+		`{"kind":"date","at":"9999-12-31","zone":null}`, `{"kind":"interval","every":"1us"}`, `{"kind":`, `[{}]`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		trig, err := decode(data)
+		if err != nil {
+			refused(t, err)
+			return
+		}
+		sound(t, trig)
+	})
+}
