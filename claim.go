@@ -71,9 +71,8 @@ func (s *Scheduler) nextLook(claimed *Claimed) time.Duration {
 func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 	s.claiming.Lock()
 	defer s.claiming.Unlock()
-	s.watchClock()
 	owner := s.lease.owner()
-	request := ClaimRequest{Owner: owner, Needs: s.registry.Needs(), Except: s.unread.ids(), Limit: claimLimit}
+	request := ClaimRequest{Owner: owner, Needs: *s.needs.Load(), Except: s.unread.ids(), Limit: claimLimit}
 	if s.mayStart() {
 		request.Slots = s.runs.free()
 	}
@@ -86,7 +85,7 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 	s.health.note(err)
 	if err != nil {
 		if errors.Is(err, ErrLeaseLost) {
-			s.lost(owner)
+			s.lease.ask() // the next beat tells whether it is lost for good
 		} else if ctx.Err() == nil {
 			s.log.Warn("claim failed", "error", err)
 		}
@@ -100,6 +99,9 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 	}
 	s.unread.forget(claimed.Now)
 	s.looks.note(claimed.Now, claimed.Next)
+	if s.watch.see(claimed.Now) < 0 {
+		s.reanchorAll(ctx)
+	}
 	started := s.dispatch(owner, &claimed)
 	s.emitSettled(claimed.Settled)
 	s.emitFinished(claimed.Jobs)
@@ -207,28 +209,4 @@ func (u *unreadJobs) forget(now time.Time) {
 		u.since = now
 		clear(u.known)
 	}
-}
-
-// A clockWatch compares the wall clock with the monotonic one.
-type clockWatch struct {
-	now  func() time.Time
-	wall time.Time
-	mono time.Time
-}
-
-// jumpLeast is what counts as a jump: more than the slewing of a clock between two polls.
-const jumpLeast = 2 * time.Second
-
-// watchClock logs jumps of the wall clock, which are otherwise handled like an
-// outage: the next claim finds more due, or nothing for a while. Callers hold s.claiming.
-func (s *Scheduler) watchClock() {
-	w := &s.watch
-	wall, mono := w.now(), time.Now()
-	if !w.mono.IsZero() {
-		jump := wall.Round(0).Sub(w.wall) - mono.Sub(w.mono)
-		if jump > jumpLeast || jump < -jumpLeast {
-			s.log.Warn("wall clock jumped, or the machine slept", "by", jump)
-		}
-	}
-	w.wall, w.mono = wall.Round(0), mono
 }

@@ -92,15 +92,17 @@ type JobStore interface {
 	// Beat registers an instance or renews its lease: LeaseUntil = now + Lease. With
 	// Epoch 0 the instance begins a new life: the store gives it an epoch higher than any before
 	// under that name, and the runs of earlier lives are thereby left to Rescue.
-	// With an epoch it renews; ErrLeaseLost if that epoch is not the instance's latest
-	// or its lease has ended. A Lease of 0 says goodbye: the row goes as soon as no run names it.
+	// With an epoch it renews, also a lease that has ended, as long as no Rescue has acted
+	// on it: a machine that slept alone keeps its runs. ErrLeaseLost if that epoch is not the
+	// instance's latest, or was rescued. A Lease of 0 says goodbye: the row goes as soon as no run names it.
 	// The instance is returned as stored, with Beat set to the store's now.
 	Beat(ctx context.Context, instance Instance) (Instance, error)
 
 	// Rescue ends the running runs of owners whose lease has ended or whose epoch is not the
 	// latest, except those of owner itself; at most limit a step, oldest first. decide gets each dead
 	// run and its job (nil if it is gone), and its Done is written as by Finish.
-	// Instances past their lease that own no run any more are forgotten. The ended runs are returned.
+	// An instance found past its lease is over from then on, whether it had runs or not: its epoch never
+	// renews again. When it owns no run any more it is forgotten. The ended runs are returned.
 	Rescue(ctx context.Context, owner Owner, limit int, decide func(now time.Time, dead Run, job *JobRecord) Done) ([]Run, error)
 
 	// Cancel asks a run to end. A queued one is cancelled at once, its Reason "cancelled by BY"; of a running

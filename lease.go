@@ -12,8 +12,17 @@ import (
 type lease struct {
 	mu    sync.Mutex // guards all
 	now   Owner
-	until time.Time // on this process's monotonic clock: until when starts are safe
-	over  bool      // the store said that the epoch is over
+	until time.Time     // on this process's monotonic clock: until when starts are safe
+	over  bool          // the store said that the epoch is over
+	asks  chan struct{} // wakes the beat loop; capacity 1
+}
+
+// ask makes the next heartbeat come at once.
+func (l *lease) ask() {
+	select {
+	case l.asks <- struct{}{}:
+	default:
+	}
 }
 
 func (l *lease) owner() Owner {
@@ -63,9 +72,11 @@ func (s *Scheduler) register(ctx context.Context) error {
 // beat renews the lease of the epoch, or begins a new one with epoch 0.
 func (s *Scheduler) beat(ctx context.Context, epoch int64) error {
 	asked := time.Now()
+	needs := s.registry.Needs() // asked anew with each beat: a function registered later counts from then on
+	s.needs.Store(&needs)
 	instance, err := s.store.Beat(ctx, Instance{
 		Owner: Owner{s.options.Instance, epoch}, Lease: s.options.Lease,
-		Slots: s.options.Slots, Needs: s.registry.Needs(), State: s.stateName(), Release: s.options.Release,
+		Slots: s.options.Slots, Needs: needs, State: s.stateName(), Release: s.options.Release,
 	})
 	s.health.note(err)
 	if err != nil {
@@ -113,8 +124,9 @@ func (s *Scheduler) beatLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+		case <-s.lease.asks:
 		}
-		owner := s.lease.owner()
+		owner, trusted := s.lease.owner(), s.lease.trusted()
 		if s.lease.isOver() {
 			owner.Epoch = 0
 		}
@@ -127,12 +139,13 @@ func (s *Scheduler) beatLoop(ctx context.Context) {
 			return
 		case errors.Is(err, ErrLeaseLost):
 			s.lost(owner)
-			if err := s.beat(ctx, 0); err != nil {
-				s.log.Warn("a new life could not be registered yet", "error", err)
-			}
+			s.lease.ask() // begin anew, at once
+			continue
 		case err != nil:
 			s.log.Warn("heartbeat failed", "error", err)
 			continue
+		case !trusted:
+			s.kick() // nothing could be claimed meanwhile
 		}
 		s.rescueAll(ctx)
 	}

@@ -17,9 +17,11 @@ func (g grid) Next(after time.Time) (time.Time, bool) {
 	t := after.Truncate(g.step).Add(g.step).UTC()
 	return t, g.end.IsZero() || !t.After(g.end)
 }
-func (grid) Kind() string                   { return "grid" }
-func (g grid) MarshalJSON() ([]byte, error) { return fmt.Appendf(nil, `{"kind":"grid","step":%d}`, g.step), nil }
-func (g grid) EndTime() (time.Time, bool)   { return g.end, !g.end.IsZero() }
+func (grid) Kind() string { return "grid" }
+func (g grid) MarshalJSON() ([]byte, error) {
+	return fmt.Appendf(nil, `{"kind":"grid","step":%d}`, g.step), nil
+}
+func (g grid) EndTime() (time.Time, bool) { return g.end, !g.end.IsZero() }
 
 // countingGrid can look back and count, too.
 type countingGrid struct{ grid }

@@ -27,6 +27,7 @@ type Scheduler struct {
 	ends  signal        // told after ends of runs were written
 
 	lease    lease
+	needs    atomic.Pointer[[]string] // what this instance can serve, as of the last heartbeat
 	runs     activeRuns
 	finished finishQueue
 	unread   unreadJobs
@@ -65,10 +66,11 @@ func New(store JobStore, registry *Registry, options Options) (*Scheduler, error
 	}
 	s.listeners.log = options.Logger
 	s.finished.kicks = make(chan struct{}, 1)
+	s.lease.asks = make(chan struct{}, 1)
 	s.runs.sizes = options.Slots
 	s.runs.used = map[string]int{}
 	s.runs.byID = map[int64]*activeRun{}
-	s.watch.now = options.Now
+	s.watch.log = options.Logger
 	return s, nil
 }
 

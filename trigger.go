@@ -70,3 +70,13 @@ type Ender interface {
 	// EndTime returns the end, if there is one.
 	EndTime() (end time.Time, ok bool)
 }
+
+// An Elapser is a Trigger that counts elapsed time, not the time of day. When the
+// clock is set back it goes on from the new time, since what was elapsed stays so.
+type Elapser interface {
+	Trigger
+
+	// Reanchor returns the trigger as if it had been bound at the anchor: its first fire is one
+	// period later. ok is false when its user has fixed the start.
+	Reanchor(anchor time.Time) (t Trigger, ok bool)
+}

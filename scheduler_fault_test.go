@@ -1,0 +1,414 @@
+package ruqi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+// A gate stands before a store: it can refuse what comes, or hold it up.
+type gate struct {
+	*memory.Store
+	refuse atomic.Bool
+	held   atomic.Pointer[chan struct{}]
+}
+
+var errAway = fmt.Errorf("the disk is on holiday: %w", ruqi.ErrUnavailable)
+
+func (g *gate) pass(ctx context.Context) error {
+	if held := g.held.Load(); held != nil {
+		select {
+		case <-*held:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	if g.refuse.Load() {
+		return errAway
+	}
+	return nil
+}
+
+// hold makes every call wait until the returned function is called.
+func (g *gate) hold() (release func()) {
+	ch := make(chan struct{})
+	g.held.Store(&ch)
+	return func() { g.held.Store(nil); close(ch) }
+}
+
+func (g *gate) Claim(ctx context.Context, r ruqi.ClaimRequest, decide func(time.Time, []ruqi.Due) []ruqi.Plan) (ruqi.Claimed, error) {
+	if err := g.pass(ctx); err != nil {
+		return ruqi.Claimed{}, err
+	}
+	return g.Store.Claim(ctx, r, decide)
+}
+
+func (g *gate) Finish(ctx context.Context, o ruqi.Owner, d []ruqi.Done) ([]int64, error) {
+	if err := g.pass(ctx); err != nil {
+		return nil, err
+	}
+	return g.Store.Finish(ctx, o, d)
+}
+
+func (g *gate) WriteRuns(ctx context.Context, o ruqi.Owner, u []ruqi.RunUpdate) ([]int64, error) {
+	if err := g.pass(ctx); err != nil {
+		return nil, err
+	}
+	return g.Store.WriteRuns(ctx, o, u)
+}
+
+func (g *gate) Beat(ctx context.Context, i ruqi.Instance) (ruqi.Instance, error) {
+	if err := g.pass(ctx); err != nil {
+		return ruqi.Instance{}, err
+	}
+	return g.Store.Beat(ctx, i)
+}
+
+func (g *gate) Rescue(ctx context.Context, o ruqi.Owner, limit int, decide func(time.Time, ruqi.Run, *ruqi.JobRecord) ruqi.Done) ([]ruqi.Run, error) {
+	if err := g.pass(ctx); err != nil {
+		return nil, err
+	}
+	return g.Store.Rescue(ctx, o, limit, decide)
+}
+
+func (g *gate) EditJobs(ctx context.Context, q ruqi.JobQuery, decide func(time.Time, string, *ruqi.JobRecord, int) ruqi.Change) ([]ruqi.JobRecord, []ruqi.Run, error) {
+	if err := g.pass(ctx); err != nil {
+		return nil, nil, err
+	}
+	return g.Store.EditJobs(ctx, q, decide)
+}
+
+// covered checks that every fire of a job with one period has exactly one outcome: its row, or being
+// counted on the row that follows.
+func covered(t *testing.T, all []ruqi.Run, period time.Duration) {
+	t.Helper()
+	var last time.Time
+	for _, run := range all {
+		if run.Cause != ruqi.CauseSchedule {
+			continue
+		}
+		from := run.Nominal
+		if run.CoalescedFrom != nil {
+			from = *run.CoalescedFrom
+		}
+		if n := int64(run.Nominal.Sub(from)/period) + 1; n != run.Coalesced+1 {
+			t.Errorf("the row of %s says it stands for %d fires; from %s there are %d", run.Nominal, run.Coalesced+1, from, n)
+		}
+		if !last.IsZero() && from.Sub(last) != period {
+			t.Errorf("between %s and %s fires are missing or doubled", last, from)
+		}
+		last = run.Nominal
+	}
+}
+
+// DB01, MF03, MF09: a store that fails or hangs for a while costs time, never a fire; what ran goes on and is recorded.
+func TestAStoreThatIsAwayCostsNoFire(t *testing.T) {
+	for _, how := range []string{"refuses", "hangs"} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := &gate{Store: memory.Open(memory.Options{})}
+				s := newScheduler(t, g, newRegistry(), ruqi.Options{Lease: 5 * time.Minute})
+				if err := s.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				spec := func(id string, every, takes time.Duration) ruqi.JobSpec {
+					return ruqi.JobSpec{ID: id, Trigger: trigger.Every(every), Task: ruqi.Do(func(ctx context.Context) error {
+						fmt.Fprint(ruqi.Output(ctx), "said")
+						return sleeping(takes)(ctx)
+					})}
+				}
+				for _, j := range []ruqi.JobSpec{spec("quick", time.Second, 0), spec("slow", 20*time.Second, 15*time.Second)} {
+					if _, _, err := s.AddJob(t.Context(), j, ruqi.Fail); err != nil {
+						t.Fatal(err)
+					}
+				}
+				time.Sleep(30*time.Second + 500*time.Millisecond)
+				undo := func() { g.refuse.Store(false) }
+				if how == "hangs" {
+					undo = g.hold()
+				} else {
+					g.refuse.Store(true)
+				}
+				time.Sleep(time.Minute)
+				if status, err := s.Status(t.Context()); how == "refuses" && (err != nil || !strings.Contains(status.StoreError, "holiday")) {
+					t.Errorf("while it is away the status says %q, %v", status.StoreError, err)
+				}
+				undo()
+				time.Sleep(30 * time.Second)
+				if err := s.Shutdown(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				quick, slow := runs(t, s, "quick"), runs(t, s, "slow")
+				covered(t, quick, time.Second)
+				covered(t, slow, 20*time.Second)
+				if n := states(quick)[ruqi.RunSucceeded]; n != len(quick) || n < 55 {
+					t.Errorf("quick: %v", states(quick))
+				}
+				for _, run := range slow {
+					if !run.State.Started() {
+						continue
+					}
+					part, err := s.Output(t.Context(), run.ID, 0, 0)
+					if err != nil || string(part.Bytes) != "said" {
+						t.Errorf("the output of the run of %s (%s %q, started %v, finished %v) is %q, %v", run.Nominal, run.State, run.Reason, run.Started, run.Finished, part.Bytes, err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// SH01, FO05, FO07: an instance that cannot reach the store loses its runs after its lease, and its late words change nothing.
+func TestAFrozenInstanceLosesItsRuns(t *testing.T) {
+	for _, onLost := range []ruqi.OnLost{ruqi.LostFail, ruqi.LostRerun} {
+		t.Run(string(onLost), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.Open(memory.Options{})
+				g := &gate{Store: store}
+				var began, told atomic.Int32
+				registry := newRegistry()
+				ruqi.Func(registry, "work", func(ctx context.Context, _ struct{}) error {
+					began.Add(1)
+					err := sleeping(2 * time.Minute)(ctx)
+					if err != nil {
+						told.Add(1)
+					}
+					return err
+				})
+				frozen := newScheduler(t, g, registry, ruqi.Options{Instance: "frozen"})
+				healthy := newScheduler(t, store, registry, ruqi.Options{Instance: "healthy"})
+				if err := frozen.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				_, _, err := frozen.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(10 * time.Minute),
+					Task: ruqi.Call("work", nil), Policy: ruqi.Policy{OnLost: onLost}}, ruqi.Fail)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10*time.Minute + time.Second) // it runs on the only instance
+				if err := healthy.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(30 * time.Second)
+				if all := runs(t, healthy, "j"); len(all) != 1 || all[0].State != ruqi.RunRunning {
+					t.Fatalf("while its owner lives the run is %v", states(all))
+				}
+				release := g.hold()
+				at := time.Now()
+				time.Sleep(19 * time.Second) // a lease of 15 s and a heartbeat of 3 s
+				all := runs(t, healthy, "j")
+				if all[0].State != ruqi.RunLost || all[0].Finished.Sub(at) > 18*time.Second+time.Second {
+					t.Fatalf("after its lease the run is %s", all[0].State)
+				}
+				time.Sleep(time.Minute)
+				release()
+				time.Sleep(5 * time.Minute)
+				all = runs(t, healthy, "j")
+				if all[0].State != ruqi.RunLost {
+					t.Errorf("the late end turned lost into %s", all[0].State)
+				}
+				if told.Load() != 1 {
+					t.Errorf("after the thaw %d runs were told to stop, want the lost one", told.Load())
+				}
+				want := 1
+				if onLost == ruqi.LostRerun {
+					want = 2
+				}
+				if len(all) != want || int(began.Load()) != want {
+					t.Fatalf("%d rows, %d starts; want %d", len(all), began.Load(), want)
+				}
+				if again := all[len(all)-1]; want == 2 && (again.State != ruqi.RunSucceeded || again.Attempt != 2 || again.ParentID != all[0].ID || again.Cause != ruqi.CauseRetry || again.Owner.Instance != "healthy") {
+					t.Errorf("the second attempt is %+v", again)
+				}
+				for _, s := range []*ruqi.Scheduler{frozen, healthy} {
+					if err := s.Shutdown(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A wallClock is a clock that can jump.
+type wallClock struct{ offset atomic.Int64 }
+
+func (c *wallClock) now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
+func (c *wallClock) jump(d time.Duration) {
+	c.offset.Add(int64(d))
+}
+
+// CK01, CK03, CK05, CK07: what a jump of the clock does.
+func TestClockJumps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := &wallClock{}
+		w := newWorld(t, ruqi.Options{Now: clock.now})
+		w.start()
+		defer w.stop()
+		w.add(ruqi.JobSpec{ID: "often", Trigger: trigger.Every(10 * time.Second), Task: ruqi.Do(nothing)})
+		w.add(ruqi.JobSpec{ID: "cron", Trigger: trigger.Crontab("* * * * *"), Task: ruqi.Do(nothing)})
+		w.add(ruqi.JobSpec{ID: "daily", Trigger: trigger.Crontab("0 20 * * *"), Task: ruqi.Do(nothing)})
+		time.Sleep(10 * time.Minute)
+
+		clock.jump(24 * time.Hour) // the machine slept for a day
+		slept := clock.now()
+		time.Sleep(5 * time.Second)
+		daily := runs(t, w.s, "daily")
+		if len(daily) != 1 || daily[0].Nominal.Hour() != 20 || daily[0].Started.Sub(slept) > 2*time.Second {
+			t.Fatalf("after a day of sleep the daily job has %v", states(daily))
+		}
+		covered(t, runs(t, w.s, "often"), 10*time.Second)
+		covered(t, runs(t, w.s, "cron"), time.Minute)
+
+		time.Sleep(10*time.Minute + 3*time.Second)
+		seen := len(runs(t, w.s, "often"))
+		crons := len(runs(t, w.s, "cron"))
+		clock.jump(-2 * time.Hour)
+		time.Sleep(time.Minute)
+		if n := len(runs(t, w.s, "often")) - seen; n < 4 || n > 7 {
+			t.Errorf("in the minute after the clock was set back a job of every 10s ran %d times", n)
+		}
+		time.Sleep(2*time.Hour + 5*time.Minute)
+		if n := len(runs(t, w.s, "often")) - seen; n < 740 || n > 760 {
+			t.Errorf("in the 126 minutes after the clock was set back a job of every 10s ran %d times", n)
+		}
+		if n := len(runs(t, w.s, "cron")) - crons; n < 3 || n > 8 {
+			t.Errorf("a cron job ran %d times: the two hours that came again are not repeated, then it goes on", n)
+		}
+		for _, id := range []string{"often", "cron", "daily"} {
+			once := map[time.Time]bool{}
+			for _, run := range runs(t, w.s, id) {
+				if once[run.Nominal] {
+					t.Fatalf("%s ran twice for %s", id, run.Nominal)
+				}
+				once[run.Nominal] = true
+			}
+		}
+	})
+}
+
+// Two instances that see one jump re-anchor a job once.
+func TestASetBackClockReanchorsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := &wallClock{}
+		store := memory.Open(memory.Options{Now: clock.now})
+		registry := newRegistry()
+		var all []*ruqi.Scheduler
+		for i := range 2 {
+			s := newScheduler(t, store, registry, ruqi.Options{Instance: fmt.Sprint("i", i), Now: clock.now})
+			if err := s.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, s)
+		}
+		fixed := time.Now().Add(time.Minute)
+		start, err := trigger.Interval(time.Minute, trigger.IntervalOptions{Start: &fixed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, tr := range map[string]ruqi.Trigger{"anchored": trigger.Every(time.Minute), "fixed": start} {
+			if _, _, err := all[0].AddJob(t.Context(), ruqi.JobSpec{ID: id, Trigger: tr, Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(5*time.Minute + 30*time.Second)
+		clock.jump(-time.Hour)
+		time.Sleep(5 * time.Second)
+		for id, version := range map[string]int64{"anchored": 2, "fixed": 1} {
+			job, err := all[1].Job(t.Context(), id)
+			if err != nil || job.Version != version {
+				t.Errorf("%s is at version %d, want %d (%v)", id, job.Version, version, err)
+			}
+		}
+		for _, s := range all {
+			if err := s.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// A broken record neither stops the loop nor is lost; mended, it goes on.
+func TestAJobThatCannotBeReadIsParked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.Open(memory.Options{})
+		s := newScheduler(t, store, newRegistry(), ruqi.Options{})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		parked := make(chan ruqi.Event, 10)
+		s.Listen(func(e ruqi.Event) { parked <- e }, ruqi.EventJobParked)
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "works", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+		put := func(spec string, version int64) {
+			_, _, err := store.EditJobs(t.Context(), ruqi.JobQuery{IDs: []string{"odd"}}, func(now time.Time, id string, old *ruqi.JobRecord, _ int) ruqi.Change {
+				return ruqi.Change{Job: &ruqi.JobRecord{ID: id, Name: id, State: ruqi.JobActive, Pool: "default", Needs: "func:closure", MaxInstances: 1,
+					NextNominal: &now, NextDue: &now, Version: version, Spec: []byte(spec)}}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(`{"v":9,"trigger":{"kind":"moon","phase":"full"},"task":{"kind":"func","name":"closure"}}`, 1)
+		time.Sleep(10*time.Second + 500*time.Millisecond)
+		if n := len(runs(t, s, "works")); n != 10 {
+			t.Errorf("beside a broken job another ran %d times in ten seconds", n)
+		}
+		job, err := s.Job(t.Context(), "odd")
+		if err != nil || !strings.Contains(job.Parked, "moon") {
+			t.Fatalf("the job is shown as parked %q, %v", job.Parked, err)
+		}
+		if data, err := job.Trigger.MarshalJSON(); err != nil || !strings.Contains(string(data), "full") {
+			t.Errorf("its trigger is kept as %s, %v", data, err)
+		}
+		if e := <-parked; e.JobID != "odd" {
+			t.Errorf("the event names %q", e.JobID)
+		}
+		if _, err := s.PauseJob(t.Context(), "odd"); err != nil {
+			t.Errorf("it cannot be paused: %v", err)
+		}
+		if all := runs(t, s, "odd"); len(all) != 1 || all[0].State != ruqi.RunMissed {
+			t.Errorf("its due fire is settled as %v", states(all))
+		}
+		if err := s.RemoveJob(t.Context(), "odd"); err != nil {
+			t.Errorf("it cannot be removed: %v", err)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestBadInputNamesEveryField(t *testing.T) {
+	s := newScheduler(t, memory.Open(memory.Options{}), newRegistry(), ruqi.Options{})
+	_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{
+		ID: "..", Name: strings.Repeat("x", 256), Trigger: trigger.Crontab("61 * * * *"), Task: ruqi.Call("nowhere", nil), Priority: 2_000_000,
+		Params: []byte(`[]`), Tags: []string{"ok", "a\x00b"}, Policy: ruqi.Policy{MaxInstances: -1, Overlap: "queue", Jitter: -1, Retry: &ruqi.Retry{}},
+	}, ruqi.Fail)
+	var invalid *ruqi.InvalidError
+	if !errors.As(err, &invalid) || !errors.Is(err, ruqi.ErrInvalid) {
+		t.Fatalf("got %v", err)
+	}
+	got := map[string]bool{}
+	for _, f := range invalid.Faults {
+		got[f.Pointer] = true
+	}
+	for _, want := range []string{"/id", "/name", "/trigger/expr", "/task/name", "/priority", "/params", "/tags/1", "/policy/max_instances", "/policy/overlap", "/policy/jitter", "/policy/retry"} {
+		if !got[want] {
+			t.Errorf("the fault of %s is not named in %v", want, err)
+		}
+	}
+	if page, err := s.Jobs(t.Context(), ruqi.JobQuery{}); err != nil || page.Total != 0 {
+		t.Errorf("a refused job was half added: %d, %v", page.Total, err)
+	}
+}
