@@ -79,7 +79,7 @@ func readRunRequest(data []byte) (params json.RawMessage, err error) {
 			faults.Add(wire.Pointer(m.Name), string(m.Value), "unknown member; accepted is params")
 		case string(m.Value) == "null":
 		case m.Value[0] != '{':
-			faults.Add("/params", string(m.Value), "not an object")
+			faults.Add("/params", string(m.Value), "not a JSON object")
 		default:
 			params = m.Value
 		}

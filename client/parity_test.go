@@ -1,0 +1,351 @@
+package client_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/executor/command"
+	"github.com/ruqi-dev/ruqi/executor/gofunc"
+	"github.com/ruqi-dev/ruqi/httpapi"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
+	"github.com/ruqi-dev/ruqi/trigger"
+	"github.com/ruqi-dev/ruqi/wire"
+)
+
+const token = "the-token-of-the-tests"
+
+func newRegistry() *ruqi.Registry {
+	registry := ruqi.NewRegistry()
+	trigger.Register(registry)
+	gofunc.Register(registry)
+	command.Register(registry, command.Options{})
+	ruqi.Func(registry, "greet", func(ctx context.Context, args struct{ Name string }) error {
+		_, err := fmt.Fprintf(ruqi.Output(ctx), "hello %s\n", args.Name)
+		return err
+	})
+	ruqi.Func(registry, "wait", func(ctx context.Context, _ struct{}) error {
+		<-ctx.Done()
+		return context.Cause(ctx)
+	})
+	return registry
+}
+
+// direct returns a running scheduler over a store of its own.
+func direct(t *testing.T) (*ruqi.Scheduler, ruqi.JobStore) {
+	t.Helper()
+	store := memory.Open(memory.Options{})
+	scheduler, err := ruqi.New(store, newRegistry(), ruqi.Options{
+		Instance: "one", Zone: time.UTC, Release: "test", Drain: -1, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := scheduler.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := scheduler.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return scheduler, store
+}
+
+// remote returns a client of a running scheduler over a store of its own.
+func remote(t *testing.T) *client.Client {
+	t.Helper()
+	scheduler, store := direct(t)
+	server := httptest.NewServer(httpapi.New(httpapi.Options{
+		Operations: scheduler, Instances: store, Registry: newRegistry(), Logger: slog.New(slog.DiscardHandler),
+		Tokens: []httpapi.Token{{Name: "tester", Hash: sha256.Sum256([]byte(token))}},
+	}))
+	t.Cleanup(server.Close)
+	c, err := client.New(server.URL, token, newRegistry(), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// yearly is a job that will not fire while the tests run.
+func yearly(id string) ruqi.JobSpec {
+	t, err := trigger.Parse("cron", "0 3 29 2 *", trigger.ParseOptions{Zone: "Europe/Berlin"})
+	if err != nil {
+		panic(err)
+	}
+	return ruqi.JobSpec{ID: id, Trigger: t, Task: ruqi.Call("greet", map[string]string{"Name": "you"})}
+}
+
+// steps are done one after the other on both sides; each answer is compared.
+var steps = []struct {
+	name string
+	do   func(ctx context.Context, ops ruqi.Operations) (any, error)
+}{
+	{"add a job", func(ctx context.Context, ops ruqi.Operations) (any, error) { return add(ctx, ops, yearly("a"), "") }},
+	{"add it again", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return add(ctx, ops, yearly("a"), ruqi.Fail)
+	}},
+	{"keep it", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return add(ctx, ops, yearly("a"), ruqi.Keep)
+	}},
+	{"replace it", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("a")
+		spec.Description, spec.Tags, spec.Labels = "new", []string{"x", "y"}, map[string]string{"team": "ops"}
+		grace, yes := time.Minute, false
+		spec.Policy = ruqi.Policy{Coalesce: &yes, MisfireGrace: &grace, Timeout: time.Hour, MaxRuns: 7, Jitter: time.Second, OnLost: ruqi.LostRerun, MaxInstances: 3}
+		spec.Params = json.RawMessage(`{"n":1}`)
+		return add(ctx, ops, spec, ruqi.Replace)
+	}},
+	{"add one under an odd id, paused", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("b/../c d?#%ü")
+		spec.Paused = true
+		return add(ctx, ops, spec, "")
+	}},
+	{"add one with a command", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("cmd")
+		spec.Task = command.Shell("echo out; exit 3")
+		return add(ctx, ops, spec, "")
+	}},
+	{"add one that is wrong", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("..")
+		spec.Priority = 1 << 30
+		spec.Policy.MaxInstances = -1
+		return add(ctx, ops, spec, "")
+	}},
+	{"add one without trigger and task", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return add(ctx, ops, ruqi.JobSpec{ID: "none"}, "")
+	}},
+	{"modify", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.ModifyJob(ctx, "a", func(job *ruqi.Job) error { job.Priority, job.Tags = 5, append(job.Tags, "z"); return nil })
+	}},
+	{"modify and refuse", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.ModifyJob(ctx, "a", func(*ruqi.Job) error { return errRefused })
+	}},
+	{"modify to something wrong", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.ModifyJob(ctx, "a", func(job *ruqi.Job) error { job.Policy.CatchupLimit = 1 << 20; return nil })
+	}},
+	{"modify what is not there", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.ModifyJob(ctx, "z", func(*ruqi.Job) error { return nil })
+	}},
+	{"pause", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.PauseJob(ctx, "a") }},
+	{"pause again", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.PauseJob(ctx, "a") }},
+	{"resume", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.ResumeJob(ctx, "a") }},
+	{"resume what is not there", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.ResumeJob(ctx, "z") }},
+	{"get", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Job(ctx, "b/../c d?#%ü") }},
+	{"get what is not there", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Job(ctx, "z") }},
+	{"list all", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Jobs(ctx, ruqi.JobQuery{}) }},
+	{"list by all filters", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.Jobs(ctx, ruqi.JobQuery{
+			IDs: []string{"a", "cmd"}, Tags: []string{"x", "z"}, Name: "a", Pool: "default", State: ruqi.JobActive, Search: "A", Sort: ruqi.SortNext, Limit: 5,
+		})
+	}},
+	{"list by version", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.Jobs(ctx, ruqi.JobQuery{Version: 1})
+	}},
+	{"list page by page", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		var ids []string
+		query := ruqi.JobQuery{Limit: 1}
+		for {
+			page, err := ops.Jobs(ctx, query)
+			if err != nil {
+				return nil, err
+			}
+			for _, job := range page.Jobs {
+				ids = append(ids, job.ID)
+			}
+			if page.Next == "" {
+				return ids, nil
+			}
+			query.Cursor = page.Next
+		}
+	}},
+	{"list from a wrong cursor", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.Jobs(ctx, ruqi.JobQuery{Cursor: "wrong"})
+	}},
+	{"run, wait and read", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		run, err := ops.RunNow(ctx, "a", json.RawMessage(`{"m":2}`))
+		if err != nil {
+			return nil, err
+		}
+		if run, err = ops.WaitRun(ctx, run.ID); err != nil {
+			return nil, err
+		}
+		part, err := ops.Output(ctx, run.ID, 1, 100)
+		return []any{run, part}, err
+	}},
+	{"run a command", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		run, err := ops.RunNow(ctx, "cmd", nil)
+		if err != nil {
+			return nil, err
+		}
+		return ops.WaitRun(ctx, run.ID)
+	}},
+	{"run what is not there", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.RunNow(ctx, "z", nil) }},
+	{"run with wrong params", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.RunNow(ctx, "a", json.RawMessage(`[1]`))
+	}},
+	{"cancel", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("waits")
+		spec.Task = ruqi.Call("wait", nil)
+		if _, _, err := ops.AddJob(ctx, spec, ""); err != nil {
+			return nil, err
+		}
+		run, err := ops.RunNow(ctx, "waits", nil)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := ops.CancelRun(ctx, run.ID, "tester"); err != nil {
+			return nil, err
+		}
+		run, err = ops.WaitRun(ctx, run.ID)
+		return run.State, err
+	}},
+	{"cancel what has ended", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.CancelRun(ctx, 1, "tester") }},
+	{"cancel what is not there", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.CancelRun(ctx, 4711, "tester") }},
+	{"find a run", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.FindRun(ctx, 1) }},
+	{"find no run", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.FindRun(ctx, 4711) }},
+	{"output of no run", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Output(ctx, 4711, 0, 10) }},
+	{"list runs", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
+		return ops.Runs(ctx, ruqi.RunQuery{
+			IDs: []int64{1, 2, 3}, Job: "a", Name: "a", States: []ruqi.RunState{ruqi.RunSucceeded, ruqi.RunFailed},
+			Causes: []ruqi.Cause{ruqi.CauseManual}, From: &from, To: &to, Limit: 10,
+		})
+	}},
+	{"status", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Status(ctx) }},
+	{"wake up", func(ctx context.Context, ops ruqi.Operations) (any, error) { return nil, ops.Wakeup(ctx) }},
+	{"remove", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return nil, ops.RemoveJob(ctx, "b/../c d?#%ü")
+	}},
+	{"remove again", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return nil, ops.RemoveJob(ctx, "b/../c d?#%ü")
+	}},
+	{"remove by tag", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.RemoveJobs(ctx, ruqi.JobQuery{Tags: []string{"x"}})
+	}},
+	{"remove all", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.RemoveJobs(ctx, ruqi.JobQuery{})
+	}},
+}
+
+var errRefused = errors.New("refused by the caller")
+
+func add(ctx context.Context, ops ruqi.Operations, spec ruqi.JobSpec, how ruqi.OnConflict) (any, error) {
+	job, added, err := ops.AddJob(ctx, spec, how)
+	return []any{job, added}, err
+}
+
+func TestClientAndSchedulerAnswerAlike(t *testing.T) {
+	scheduler, _ := direct(t)
+	c := remote(t)
+	sentinels := []error{
+		ruqi.ErrInvalid, ruqi.ErrNotFound, ruqi.ErrExists, ruqi.ErrVersion, ruqi.ErrClosure, ruqi.ErrEnded, ruqi.ErrUnavailable, errRefused,
+	}
+	failed := 0
+	for _, step := range steps {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		want, wantErr := step.do(ctx, scheduler)
+		got, gotErr := step.do(ctx, c)
+		cancel()
+		for _, sentinel := range sentinels {
+			if errors.Is(wantErr, sentinel) != errors.Is(gotErr, sentinel) {
+				t.Errorf("%s: scheduler: %v; client: %v", step.name, wantErr, gotErr)
+			}
+		}
+		switch {
+		case (wantErr == nil) != (gotErr == nil):
+			t.Errorf("%s: scheduler: %v; client: %v", step.name, wantErr, gotErr)
+		case wantErr != nil:
+			failed++
+			if wantErr.Error() != gotErr.Error() || !reflect.DeepEqual(faults(wantErr), faults(gotErr)) {
+				t.Errorf("%s: scheduler says %q, client %q", step.name, wantErr, gotErr)
+			}
+		default:
+			if w, g := plain(t, want), plain(t, got); w != g {
+				t.Errorf("%s:\nscheduler %s\nclient    %s", step.name, w, g)
+			}
+		}
+	}
+	if failed < 10 {
+		t.Errorf("%d steps failed: the table does not try errors", failed)
+	}
+}
+
+func faults(err error) []ruqi.Fault {
+	var invalid *ruqi.InvalidError
+	if errors.As(err, &invalid) {
+		return invalid.Faults
+	}
+	return nil
+}
+
+// plain writes an answer without what differs between two stores: times of creation
+// and of running, and what was used of the machine.
+func plain(t *testing.T, value any) string {
+	t.Helper()
+	job := func(j ruqi.Job) any {
+		j.Created, j.Updated = time.Time{}, time.Time{}
+		shape, err := wire.FromJob(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Beside the shape the fields themselves, which must not differ by a nil or a zone either.
+		return []any{shape, j.NextNominal, j.NextDue, j.Policy, j.ID, j.Name, j.Paused}
+	}
+	run := func(r ruqi.Run) any {
+		r.Nominal, r.Due, r.Started, r.Finished, r.CPU, r.MaxRSS = time.Time{}, time.Time{}, nil, nil, 0, 0
+		if len(r.Params) == 0 {
+			r.Params = json.RawMessage("{}")
+		}
+		r.Owner.Epoch = 0
+		return r
+	}
+	switch v := value.(type) {
+	case []any:
+		parts := make([]string, 0, len(v))
+		for _, part := range v {
+			parts = append(parts, plain(t, part))
+		}
+		return strings.Join(parts, "\n")
+	case ruqi.Job:
+		value = job(v)
+	case ruqi.JobPage:
+		var all []any
+		for _, j := range v.Jobs {
+			all = append(all, job(j))
+		}
+		value = []any{all, v.Next != "", v.Total}
+	case ruqi.Run:
+		value = run(v)
+	case ruqi.RunPage:
+		var all []any
+		for _, r := range v.Runs {
+			all = append(all, run(r))
+		}
+		value = []any{all, v.Next != ""}
+	case ruqi.OutputPart:
+		value = fmt.Sprintf("%d %q %v", v.At, v.Bytes, v.Ended)
+	case ruqi.Status:
+		v.CheckTime, v.NextWakeup = nil, nil
+		maps.DeleteFunc(v.Jobs, func(_ ruqi.JobState, n int64) bool { return n == 0 }) // none is none
+		value = v
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
