@@ -1,0 +1,170 @@
+package ruqi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
+	"github.com/ruqi-dev/ruqi/jobstore/sqlite"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+// A job paused, changed or removed while two instances claim it: the later word stands, and every
+// fire up to it is settled once. Real goroutines, real time, a thousand edits on each store.
+func TestEditsRaceClaims(t *testing.T) {
+	stores := map[string]func(t *testing.T) ruqi.JobStore{
+		"memory": func(*testing.T) ruqi.JobStore { return memory.Open(memory.Options{}) },
+		"sqlite": func(t *testing.T) ruqi.JobStore {
+			store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "ruqi.db"), sqlite.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = store.Close() })
+			return store
+		},
+	}
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) {
+			store, registry := open(t), newRegistry()
+			ruqi.Func(registry, "work", func(context.Context, struct{}) error { return nil })
+			var instances []*ruqi.Scheduler
+			for i := range 2 {
+				s := newScheduler(t, store, registry, ruqi.Options{Instance: fmt.Sprint("i", i), Lease: 20 * time.Second})
+				if err := s.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				instances = append(instances, s)
+			}
+			const workers, edits = 8, 125 // a thousand edits
+			var wg sync.WaitGroup
+			for w := range workers {
+				wg.Go(func() { editAtRandom(t, instances[w%2], fmt.Sprint("job", w), edits) })
+			}
+			wg.Wait()
+			for w := range workers {
+				if err := instances[0].RemoveJob(t.Context(), fmt.Sprint("job", w)); err != nil && !errors.Is(err, ruqi.ErrNotFound) {
+					t.Error(err)
+				}
+			}
+			for _, s := range instances {
+				if err := s.Shutdown(context.Background()); err != nil {
+					t.Error(err)
+				}
+			}
+			for w := range workers {
+				settledOnce(t, instances[0], fmt.Sprint("job", w))
+			}
+		})
+	}
+}
+
+const raceEvery = 3 * time.Millisecond
+
+// editAtRandom adds a job of a short interval and changes it again and again, checking after each word that it stands.
+func editAtRandom(t *testing.T, s *ruqi.Scheduler, id string, edits int) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	ctx := t.Context()
+	add := func() {
+		_, _, err := s.AddJob(ctx, ruqi.JobSpec{ID: id, Trigger: trigger.Every(raceEvery), Task: ruqi.Call("work", nil)}, ruqi.Replace)
+		if err != nil {
+			t.Errorf("seed %d: add: %v", seed, err)
+		}
+	}
+	add()
+	for n := range edits {
+		time.Sleep(time.Duration(r.IntN(5)) * time.Millisecond) // the fires race on the real clock; there is no event to wait for
+		var err error
+		var job ruqi.Job
+		switch r.IntN(4) {
+		case 0:
+			if job, err = s.PauseJob(ctx, id); err == nil && (job.State != ruqi.JobPaused || job.NextDue != nil) {
+				t.Errorf("seed %d, edit %d: paused it is %s", seed, n, job.State)
+			}
+			if err == nil {
+				pausedStaysQuiet(t, s, id)
+				_, err = s.ResumeJob(ctx, id)
+			}
+		case 1:
+			every := raceEvery + time.Duration(r.IntN(3))*time.Millisecond
+			job, err = s.ModifyJob(ctx, id, func(j *ruqi.Job) error { j.Trigger = trigger.Every(every); j.Description = fmt.Sprint(n); return nil })
+			if err == nil && job.Description != fmt.Sprint(n) {
+				t.Errorf("seed %d, edit %d: a modify was lost", seed, n)
+			}
+		case 2:
+			if err = s.RemoveJob(ctx, id); err == nil {
+				if _, gone := s.Job(ctx, id); !errors.Is(gone, ruqi.ErrNotFound) {
+					t.Errorf("seed %d, edit %d: removed it is still there: %v", seed, n, gone)
+				}
+				add()
+			}
+		case 3:
+			_, err = s.RunNow(ctx, id, nil)
+		}
+		if err != nil {
+			t.Errorf("seed %d, edit %d: %v", seed, n, err)
+			return
+		}
+	}
+}
+
+// pausedStaysQuiet checks that nothing of cause schedule is claimed after the pause.
+func pausedStaysQuiet(t *testing.T, s *ruqi.Scheduler, id string) {
+	newest := func() (id64 int64) {
+		page, err := s.Runs(t.Context(), ruqi.RunQuery{Job: id, Causes: []ruqi.Cause{ruqi.CauseSchedule}, Limit: 1})
+		if err != nil {
+			t.Error(err)
+			return 0
+		}
+		if len(page.Runs) == 0 {
+			return 0
+		}
+		return page.Runs[0].ID
+	}
+	before := newest()
+	time.Sleep(2 * raceEvery)
+	if after := newest(); after != before {
+		t.Errorf("run %d of %s was started after the pause", after, id)
+	}
+}
+
+// settledOnce checks a whole history: no fire twice, no row left alive, no overlap.
+func settledOnce(t *testing.T, s *ruqi.Scheduler, id string) {
+	t.Helper()
+	all := runs(t, s, id)
+	seen := map[string]int64{}
+	started := 0
+	var lastEnd time.Time
+	for _, run := range all {
+		if !run.State.Ended() {
+			t.Errorf("run %d of %s is still %s", run.ID, id, run.State)
+		}
+		key := fmt.Sprint(run.Cause, run.Nominal.UnixMicro(), run.Attempt)
+		if other, twice := seen[key]; twice {
+			t.Errorf("runs %d and %d of %s are one fire", other, run.ID, id)
+		}
+		seen[key] = run.ID
+		if run.Started != nil {
+			started++
+		}
+	}
+	for _, run := range all {
+		if run.Started == nil {
+			continue
+		}
+		if run.Started.Before(lastEnd) {
+			t.Errorf("run %d of %s overlaps the one before", run.ID, id)
+		}
+		lastEnd = *run.Finished
+	}
+	if started == 0 {
+		t.Errorf("nothing of %s ever ran: the race was none", id)
+	}
+}
