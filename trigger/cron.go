@@ -52,8 +52,8 @@ type CronOptions struct {
 }
 
 // A CronTrigger fires at the times that a cron expression matches on the wall
-// clock of a zone, whole seconds. It implements ruqi.Binder, ruqi.Bound and
-// ruqi.Stepper.
+// clock of a zone, whole seconds. It implements ruqi.Binder, ruqi.Bound,
+// ruqi.Stepper and ruqi.Ender.
 type CronTrigger struct {
 	expr  *cronexpr.Expr
 	zone  *zone // nil until bound
@@ -68,6 +68,7 @@ var (
 	_ ruqi.Binder  = (*CronTrigger)(nil)
 	_ ruqi.Bound   = (*CronTrigger)(nil)
 	_ ruqi.Stepper = (*CronTrigger)(nil)
+	_ ruqi.Ender   = (*CronTrigger)(nil)
 )
 
 // Cron returns a cron trigger, or an *ruqi.InvalidError with every fault; the
@@ -174,6 +175,11 @@ func (t *CronTrigger) Binding() (*time.Location, time.Time) {
 		return nil, time.Time{}
 	}
 	return t.zone.loc, time.Time{}
+}
+
+// EndTime returns the end, inclusive, if one was given.
+func (t *CronTrigger) EndTime() (time.Time, bool) {
+	return t.zone.timeMicro(t.span.end), t.span.end != none
 }
 
 // Dialect returns the name of the dialect.

@@ -26,8 +26,8 @@ type IntervalOptions struct {
 
 // An IntervalTrigger fires every so often in elapsed time: a day is 24 hours, and
 // a clock change moves the fire times on the wall clock. It does not drift: fire
-// times are start + k × length. It implements ruqi.Binder, ruqi.Bound and
-// ruqi.Stepper. A bound one takes 64 bytes; the zone is shared.
+// times are start + k × length. It implements ruqi.Binder, ruqi.Bound,
+// ruqi.Stepper and ruqi.Ender. A bound one takes 64 bytes; the zone is shared.
 type IntervalTrigger struct {
 	every      int64 // microseconds
 	anchor     int64 // microseconds; none until bound, and when there is a start
@@ -46,6 +46,7 @@ var (
 	_ ruqi.Binder  = (*IntervalTrigger)(nil)
 	_ ruqi.Bound   = (*IntervalTrigger)(nil)
 	_ ruqi.Stepper = (*IntervalTrigger)(nil)
+	_ ruqi.Ender   = (*IntervalTrigger)(nil)
 )
 
 // Interval returns an interval trigger of a length of at least a microsecond, or
@@ -147,6 +148,11 @@ func (t *IntervalTrigger) Binding() (loc *time.Location, anchor time.Time) {
 		anchor = t.zone.timeMicro(t.anchor)
 	}
 	return loc, anchor
+}
+
+// EndTime returns the end, inclusive, if one was given.
+func (t *IntervalTrigger) EndTime() (time.Time, bool) {
+	return t.zone.timeMicro(t.end), t.end != none
 }
 
 // Every returns the length.

@@ -248,6 +248,50 @@ func TestParseReadsWhatUsersType(t *testing.T) {
 	}
 }
 
+func TestTheEndIsTold(t *testing.T) {
+	end := instant(t, "2026-10-25T00:30:00Z")
+	for _, kind := range []struct{ kind, text string }{{"cron", "* * * * *"}, {"interval", "1h"}} {
+		with, err := trigger.Parse(kind.kind, kind.text, trigger.ParseOptions{Zone: "Europe/Berlin", End: "2026-10-25 02:30"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := with.(ruqi.Ender).EndTime(); !ok || !got.Equal(end) {
+			t.Errorf("%s: the end is %v %v, want %v", kind.kind, got, ok, end)
+		}
+		without, err := trigger.Parse(kind.kind, kind.text, trigger.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := without.(ruqi.Ender).EndTime(); ok {
+			t.Errorf("%s: the end is %v, want none", kind.kind, got)
+		}
+	}
+}
+
+func TestAnIntervalIsAnchoredAnewUnlessItsStartIsFixed(t *testing.T) {
+	anchor, later := instant(t, "2026-03-01T09:00:00Z"), instant(t, "2026-03-01T08:00:00.5Z")
+	bound, err := trigger.Every(time.Hour).Bind(time.UTC, anchor, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved, ok := bound.(ruqi.Elapser).Reanchor(later)
+	if !ok {
+		t.Fatal("an interval without a start is not anchored anew")
+	}
+	if at, _ := moved.Next(later); !at.Equal(later.Add(time.Hour)) {
+		t.Errorf("the first fire time after the anchor %v is %v", later, at)
+	}
+	fixed, err := trigger.Interval(time.Hour, trigger.IntervalOptions{Start: &anchor, Zone: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []ruqi.Elapser{fixed, trigger.Every(time.Hour)} {
+		if moved, ok := e.Reanchor(later); ok {
+			t.Errorf("%v was anchored anew: %v", e, moved)
+		}
+	}
+}
+
 func TestADateThatTheClockSkipsNamesItsNeighbours(t *testing.T) {
 	for _, c := range []struct{ text, zone, before, after string }{
 		{"2027-03-14 02:30", "America/New_York", "2027-03-14T01:59:59-05:00", "2027-03-14T03:00:00-04:00"},

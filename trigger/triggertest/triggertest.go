@@ -16,7 +16,8 @@ import (
 )
 
 // Run checks that a trigger keeps the laws of ruqi.Trigger, and those of
-// ruqi.Binder, ruqi.Bound and ruqi.Stepper if it implements them. newTrigger
+// ruqi.Binder, ruqi.Bound, ruqi.Stepper, ruqi.Ender and ruqi.Elapser if it implements
+// them. newTrigger
 // returns the same trigger at each call, bound or not; decode is what the kind is
 // registered with. Each failure names the law that was broken. Run under the race
 // detector it also finds unguarded state.
@@ -254,6 +255,7 @@ func (c *checker) binding() {
 	} else if again := c.encode(rebound); again != text {
 		c.breaks("what was given stays: binding a bound trigger changes nothing", "%s became %s", text, again)
 	}
+	c.reanchoring(bound, fresh)
 	b, ok := bound.(ruqi.Bound)
 	if !ok {
 		return
@@ -270,6 +272,34 @@ func (c *checker) binding() {
 		c.breaks("bound with its own Binding, an equal definition is an equal trigger", "%v", err)
 	} else if again := c.encode(rebound); again != text {
 		c.breaks("bound with its own Binding, an equal definition is an equal trigger", "%s became %s", text, again)
+	}
+}
+
+// reanchoring compares Reanchor with a Bind at the later anchor.
+func (c *checker) reanchoring(bound ruqi.Trigger, fresh ruqi.Binder) {
+	const law = "Reanchor gives the trigger as if it had been bound at the anchor"
+	e, ok := bound.(ruqi.Elapser)
+	if !ok {
+		return
+	}
+	text := c.encode(bound)
+	moved, ok := e.Reanchor(otherAnchor)
+	if !ok {
+		return // its user has fixed the start
+	}
+	if after := c.encode(bound); after != text {
+		c.breaks("Reanchor leaves its receiver as it was", "%s became %s", text, after)
+	}
+	if b, ok := fresh.(ruqi.Bound); ok {
+		if _, given := b.Binding(); !given.IsZero() {
+			return // bound from the start: there is nothing to compare with
+		}
+	}
+	want, err := fresh.Bind(c.zone, otherAnchor, "seed")
+	if err != nil {
+		c.breaks(law, "%v", err)
+	} else if a, b := c.encode(moved), c.encode(want); a != b {
+		c.breaks(law, "%s, but bound it is %s", a, b)
 	}
 }
 
@@ -351,6 +381,11 @@ func (c *checker) concurrency() {
 // end looks for the end of the fire times, and asks about times far away.
 func (c *checker) end() {
 	list := c.walk(instants[0])
+	if e, ok := c.trigger.(ruqi.Ender); ok {
+		if end, ok := e.EndTime(); ok {
+			c.endTime(end)
+		}
+	}
 	if len(list) < fires {
 		after := instants[0]
 		if len(list) > 0 {
@@ -370,6 +405,16 @@ func (c *checker) end() {
 	} {
 		if at, ok := c.ask(after); ok && !at.After(after) {
 			c.breaks("each answer of Next is strictly later than the question", "after %v came %v", after, at)
+		}
+	}
+}
+
+func (c *checker) endTime(end time.Time) {
+	for _, before := range []time.Time{end, end.Add(-time.Nanosecond), end.Add(-time.Hour), end.AddDate(0, -2, 0)} {
+		list := c.walk(before)
+		if len(list) > 0 && list[len(list)-1].After(end) {
+			c.breaks("no fire time is later than EndTime", "the end is %v, a fire time is %v", end, list[len(list)-1])
+			return
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // hourly is a correct trigger whose parts a test can replace by wrong ones. It
-// fires at each full hour, or so many times after the epoch that end is reached.
+// fires at each full hour.
 type hourly struct {
 	Zone string `json:"zone"`
 
@@ -22,6 +22,7 @@ type hourly struct {
 	count func(h *hourly, after, until time.Time) int64
 	json  func(h *hourly) string
 	bind  func(h *hourly, zone string) *hourly
+	end   time.Time
 }
 
 func (h *hourly) loc() *time.Location {
@@ -76,6 +77,8 @@ func (h *hourly) Bind(zone *time.Location, _ time.Time, _ string) (ruqi.Trigger,
 	}
 	return &bound, nil
 }
+
+func (h *hourly) EndTime() (time.Time, bool) { return h.end, !h.end.IsZero() }
 
 func (h *hourly) Binding() (*time.Location, time.Time) { return h.loc(), time.Time{} }
 
@@ -162,6 +165,7 @@ func TestEveryPlantedFaultIsFoundByItsLaw(t *testing.T) {
 			bound.Zone = zone
 			return &bound
 		}}, nil},
+		{"Next goes on after the end", "later than EndTime", hourly{end: time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)}, nil},
 		{"Bind changes its receiver", "leaves its receiver", hourly{bind: func(h *hourly, zone string) *hourly {
 			if h.Zone == "" {
 				h.Zone = zone
@@ -177,6 +181,26 @@ func TestEveryPlantedFaultIsFoundByItsLaw(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.law) {
 			t.Errorf("%s: the suite says %v, want the law %q", c.fault, err, c.law)
 		}
+	}
+}
+
+// elapsed is an hourly that says it can be anchored anew, and forgets the zone.
+type elapsed struct{ hourly }
+
+func (e *elapsed) Reanchor(time.Time) (ruqi.Trigger, bool) { return &hourly{Zone: "UTC"}, true }
+
+func (e *elapsed) Bind(zone *time.Location, _ time.Time, _ string) (ruqi.Trigger, error) {
+	bound := *e
+	if bound.Zone == "" {
+		bound.Zone = zone.String()
+	}
+	return &bound, nil
+}
+
+func TestAWrongReanchorIsFound(t *testing.T) {
+	err := triggertest.Check(func() ruqi.Trigger { return &elapsed{} }, decode)
+	if err == nil || !strings.Contains(err.Error(), "as if it had been bound") {
+		t.Errorf("the suite says %v", err)
 	}
 }
 
