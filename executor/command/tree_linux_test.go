@@ -1,0 +1,94 @@
+package command_test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/executor/command"
+)
+
+func TestCancelEndsWhatLeftTheGroup(t *testing.T) {
+	for name, script := range map[string]string{
+		"in its own session with its parent alive":    `setsid sh -c 'echo $$; echo ready; exec sleep 300' & wait`,
+		"in its own session with its parent gone":     `(setsid sh -c 'echo $$; echo ready; exec sleep 300' &); sleep 300`,
+		"with a cleared environment but a parent":     `setsid env -i /bin/sh -c 'echo $$; echo ready; exec sleep 300' & wait`,
+		"in a group of its own within the session":    `set -m; sh -c 'echo $$; echo ready; exec sleep 300' & sleep 300`,
+		"deaf to TERM, with deaf children of its own": `setsid sh -c 'trap "" TERM; echo $$; setsid sleep 300 & echo $!; echo ready; while :; do wait; done' & wait`,
+		"and holds no pipe":                           `setsid sh -c 'echo $$; echo ready; exec sleep 300 >/dev/null 2>&1' & wait`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t, command.New(command.Options{}), command.Shell(script), ruqi.Execution{KillGrace: 500 * time.Millisecond})
+			all := pids(t, s.output.await(t, "ready"))
+			s.end(errStop)
+			if s.wait(t); s.result.Err == nil {
+				t.Error("it succeeded")
+			}
+			wantGone(t, all)
+		})
+	}
+}
+
+func TestARunEndsNoOtherRun(t *testing.T) {
+	// The same run id in another store, the same service, the same time.
+	e := command.New(command.Options{})
+	script := "setsid sleep 300 & echo $!; echo ready; wait"
+	one, two := begin(t, e, command.Shell(script), ruqi.Execution{}), begin(t, e, command.Shell(script), ruqi.Execution{})
+	first, second := pids(t, one.output.await(t, "ready")), pids(t, two.output.await(t, "ready"))
+	one.end(errStop)
+	one.wait(t)
+	wantGone(t, first)
+	if !alive(second[0]) {
+		t.Error("the other run's process was ended too")
+	}
+	two.end(errStop)
+	two.wait(t)
+	wantGone(t, second)
+}
+
+func TestWhatLeftTheGroupAndHoldsThePipeIsCounted(t *testing.T) {
+	s := execute(t, command.Shell("setsid sleep 300 & echo $!; echo hi"), nil)
+	all := pids(t, s.output.String())
+	if s.result.Err != nil || s.result.Note != "left 1 process behind" || s.took > bound {
+		t.Errorf("after %s the end is %+v", s.took, s.result)
+	}
+	syscall.Kill(all[0], syscall.SIGKILL)
+	s = execute(t, command.Shell("sleep 300 >/dev/null 2>&1 & echo $!; sleep 300 >/dev/null 2>&1 & echo $!"), nil)
+	if s.result.Note != "left 2 processes behind" {
+		t.Errorf("the note is %q", s.result.Note)
+	}
+	for _, pid := range pids(t, s.output.String()) {
+		syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+func TestAServiceThatIsKilledLeavesNoProgram(t *testing.T) {
+	service := exec.Command(os.Args[0])
+	service.Env = append(os.Environ(), "COMMAND_TEST_SERVICE=1")
+	out, err := service.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := service.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := pids(t, line)[0]
+	service.Process.Kill()
+	service.Wait()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	for deadline := time.Now().Add(bound); alive(pid); <-poll.C {
+		if time.Now().After(deadline) {
+			syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatal("the program outlived its service")
+		}
+	}
+}
