@@ -46,13 +46,13 @@ const sqlInsertRun = `INSERT INTO rq_run
 	(id, job_id, cause, nominal, attempt, state, due, started, finished, instance, epoch, batch, parent_id,
 	 coalesced, coalesced_from, reason, job_name, task, params)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-	ON CONFLICT (job_id, nominal, cause, attempt) DO NOTHING`
+	ON CONFLICT (nominal, job_id, cause, attempt) DO NOTHING`
 
 // sqlInsertBorn is sqlInsertRun for a plain fire that starts at once.
 const sqlInsertBorn = `INSERT INTO rq_run
 	(id, job_id, cause, nominal, attempt, state, due, started, instance, epoch, job_name, task, params)
 	VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)
-	ON CONFLICT (job_id, nominal, cause, attempt) DO NOTHING`
+	ON CONFLICT (nominal, job_id, cause, attempt) DO NOTHING`
 
 // sqlSetRest writes what only rows that have ended may bring with them.
 const sqlSetRest = `UPDATE rq_run SET exit_code = ?, signal = ?, cpu = ?, max_rss = ?, cancel_by = ?,

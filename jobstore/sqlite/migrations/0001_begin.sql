@@ -76,8 +76,9 @@ CREATE TABLE rq_run (
   result         TEXT,
   progress       REAL
 );
--- One outcome for each fire and attempt, whoever races.
-CREATE UNIQUE INDEX rq_run_key ON rq_run (job_id, nominal, cause, attempt);
+-- One outcome for each fire and attempt, whoever races. The time stands first: new
+-- rows come close together at the end, where few pages are written for many of them.
+CREATE UNIQUE INDEX rq_run_key ON rq_run (nominal, job_id, cause, attempt);
 -- History of a job, newest first: the run's id is the index's last column by itself.
 CREATE INDEX rq_run_job ON rq_run (job_id);
 -- Few rows at any time, however long the history.
