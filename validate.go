@@ -141,8 +141,15 @@ func (s *Scheduler) completeTask(faults *Faults, spec JobSpec) (Task, string) {
 		spec.Executor = executor.Pool()
 	}
 	checkText(faults, "/executor", spec.Executor, maxText)
-	if f, ok := spec.Task.(*FuncTask); ok && f.Closure() != nil {
-		return f, spec.Executor // whether the store can keep it is for record to say
+	if f, ok := spec.Task.(*FuncTask); ok {
+		if len(f.args) > maxParams {
+			faults.Add("/task/args", "", "%d bytes; accepted are at most %d", len(f.args), maxParams)
+		}
+		// A closure is taken here: whether the store can keep it is for record to say. A function that
+		// takes its arguments needs no way through JSON, which would be most of the cost of adding a job.
+		if f.closure != nil || f.err == nil && s.registry.CheckFunc(f.name, f.args) == nil {
+			return f, spec.Executor
+		}
 	}
 	data, err := spec.Task.MarshalJSON()
 	if err == nil {

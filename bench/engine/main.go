@@ -1,0 +1,377 @@
+// Command engine measures the whole scheduler: registering jobs, steady load,
+// the most no-op runs a second, and what it costs to wait.
+//
+//	go run ./engine [-only add,steady,burst,idle,sqlite] [-runs 3]
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/executor/gofunc"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
+	"github.com/ruqi-dev/ruqi/jobstore/sqlite"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+func main() {
+	only := flag.String("only", "add,steady,burst,idle", "what to measure")
+	runs := flag.Int("runs", 3, "how often")
+	profile := flag.String("cpuprofile", "", "file for a CPU profile")
+	flag.Parse()
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err == nil {
+			err = pprof.StartCPUProfile(f)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "engine:", err)
+			os.Exit(1)
+		}
+		defer pprof.StopCPUProfile()
+	}
+	if err := measure(strings.Split(*only, ","), *runs); err != nil {
+		fmt.Fprintln(os.Stderr, "engine:", err)
+		os.Exit(1)
+	}
+}
+
+func measure(only []string, runs int) error {
+	fmt.Println("| what | target | measured: median (low-high) | runs |\n| --- | --- | --- | --- |")
+	for _, m := range []struct {
+		name string
+		run  func(n int) error
+	}{{"add", add}, {"steady", steady}, {"burst", burst}, {"idle", idle}} {
+		if slices.Contains(only, m.name) {
+			if err := m.run(runs); err != nil {
+				return fmt.Errorf("%s: %w", m.name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// cpu is the user and system time of this process so far.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// spread writes the median and the range of the values.
+func spread(format string, values []float64) string {
+	slices.Sort(values)
+	return fmt.Sprintf(format+" ("+format+"-"+format+")", values[len(values)/2], values[0], values[len(values)-1])
+}
+
+func row(what, target string, runs int, measured string) {
+	fmt.Printf("| %s | %s | %s | %d |\n", what, target, measured, runs)
+}
+
+func newScheduler(store ruqi.JobStore, o ruqi.Options) (*ruqi.Scheduler, error) {
+	registry := ruqi.NewRegistry()
+	trigger.Register(registry)
+	gofunc.Register(registry)
+	ruqi.Func(registry, "nothing", func(context.Context, struct{}) error { return nil })
+	o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
+	o.Zone = time.UTC
+	return ruqi.New(store, registry, o)
+}
+
+func addJobs(s *ruqi.Scheduler, n int, spec func(i int) ruqi.JobSpec) error {
+	for i := range n {
+		if _, _, err := s.AddJob(context.Background(), spec(i), ruqi.Fail); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func liveHeap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// add registers a million interval jobs through the public call.
+func add(runs int) error {
+	const jobs = 1_000_000
+	var seconds, bytes, cpus []float64
+	for range runs {
+		before, cpuBefore := liveHeap(), cpu()
+		store := memory.Open(memory.Options{})
+		s, err := newScheduler(store, ruqi.Options{})
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		err = addJobs(s, jobs, func(i int) ruqi.JobSpec {
+			return ruqi.JobSpec{ID: fmt.Sprintf("job-%07d", i), Trigger: trigger.Every(time.Hour), Task: ruqi.Call("nothing", nil)}
+		})
+		if err != nil {
+			return err
+		}
+		seconds = append(seconds, time.Since(began).Seconds())
+		cpus = append(cpus, (cpu() - cpuBefore).Seconds())
+		bytes = append(bytes, float64(liveHeap()-before)/jobs)
+		runtime.KeepAlive(s)
+		_ = store.Close()
+	}
+	row("memory: 1,000,000 interval jobs added, s", "under 5", runs, spread("%.2f", seconds))
+	row("the same, CPU s", "", runs, spread("%.2f", cpus))
+	row("live heap a job, bytes", "at most 1,024", runs, spread("%.0f", bytes))
+	return nil
+}
+
+// steady runs 100,000 jobs of a minute each: 1,667 fires a second.
+func steady(runs int) error {
+	const jobs, every, warm, window = 100_000, time.Minute, 3 * time.Second, 20 * time.Second
+	var load, fired, p99 []float64
+	for range runs {
+		var late lateness
+		store := memory.Open(memory.Options{})
+		s, err := late.scheduler(store, every)
+		if err != nil {
+			return err
+		}
+		start := time.Now().Add(warm)
+		if err := addJobs(s, jobs, late.spread(jobs, every, start)); err != nil {
+			return err
+		}
+		if err := s.Start(context.Background()); err != nil {
+			return err
+		}
+		time.Sleep(time.Until(start.Add(time.Second)))
+		late.reset()
+		cpuBefore, began := cpu(), time.Now()
+		time.Sleep(window)
+		took := time.Since(began)
+		load = append(load, 100*(cpu()-cpuBefore).Seconds()/took.Seconds())
+		n, q := late.result()
+		fired = append(fired, float64(n)/took.Seconds())
+		p99 = append(p99, q)
+		if err := s.Shutdown(context.Background()); err != nil {
+			return err
+		}
+	}
+	row("memory: 100,000 jobs each minute, CPU % of one core", "under 5", runs, spread("%.1f", load))
+	row("fires a second", "1,667", runs, spread("%.0f", fired))
+	row("lateness p99, ms", "", runs, spread("%.2f", p99))
+	return nil
+}
+
+// burst runs 100,000 jobs each second for ten seconds, all recorded.
+func burst(runs int) error {
+	const jobs, every, window = 100_000, time.Second, 10 * time.Second
+	var fired, p99, recorded, load []float64
+	for range runs {
+		var late lateness
+		store := memory.Open(memory.Options{})
+		s, err := late.scheduler(store, every)
+		if err != nil {
+			return err
+		}
+		start := time.Now().Add(2 * time.Second)
+		if err := addJobs(s, jobs, late.spread(jobs, every, start)); err != nil {
+			return err
+		}
+		if err := s.Start(context.Background()); err != nil {
+			return err
+		}
+		time.Sleep(time.Until(start.Add(time.Second)))
+		late.reset()
+		cpuBefore, began := cpu(), time.Now()
+		time.Sleep(window)
+		took := time.Since(began)
+		load = append(load, 100*(cpu()-cpuBefore).Seconds()/took.Seconds())
+		n, q := late.result()
+		fired = append(fired, float64(n)/took.Seconds())
+		p99 = append(p99, q)
+		if err := s.Shutdown(context.Background()); err != nil {
+			return err
+		}
+		ended, lost, err := count(s)
+		if err != nil {
+			return err
+		}
+		if lost > 0 {
+			return fmt.Errorf("%d fires were folded or skipped", lost)
+		}
+		recorded = append(recorded, float64(ended))
+	}
+	row("memory: no-op fires a second for 10 s", "100,000", runs, spread("%.0f", fired))
+	row("lateness p99, ms", "under 50", runs, spread("%.1f", p99))
+	row("rows recorded in all", "", runs, spread("%.0f", recorded))
+	row("CPU % of two cores' 200", "", runs, spread("%.0f", load))
+	return nil
+}
+
+// count looks at the whole history: rows that succeeded, and fires that had none of their own.
+func count(s *ruqi.Scheduler) (ended, without int, err error) {
+	query := ruqi.RunQuery{Limit: ruqi.MaxPage}
+	for {
+		page, err := s.Runs(context.Background(), query)
+		if err != nil {
+			return 0, 0, err
+		}
+		for _, run := range page.Runs {
+			without += int(run.Coalesced)
+			if run.State == ruqi.RunSucceeded {
+				ended++
+			} else {
+				without++
+			}
+		}
+		if query.Cursor = page.Next; query.Cursor == "" {
+			return ended, without, nil
+		}
+	}
+}
+
+// idle serves 100,000 jobs that are not due from a SQLite file.
+func idle(runs int) error {
+	const jobs, window = 100_000, 20 * time.Second
+	dir, err := os.MkdirTemp("", "ruqi-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "ruqi.db")
+	if err := fill(path, jobs); err != nil {
+		return err
+	}
+	var load, rss []float64
+	for range runs {
+		store, err := sqlite.Open(context.Background(), path, sqlite.Options{})
+		if err != nil {
+			return err
+		}
+		s, err := newScheduler(store, ruqi.Options{})
+		if err != nil {
+			return err
+		}
+		if err := s.Start(context.Background()); err != nil {
+			return err
+		}
+		time.Sleep(2 * time.Second)
+		runtime.GC()
+		before := cpu()
+		time.Sleep(window)
+		load = append(load, 100*(cpu()-before).Seconds()/window.Seconds())
+		rss = append(rss, residentMiB())
+		if err := s.Shutdown(context.Background()); err != nil {
+			return err
+		}
+		if err := store.Close(); err != nil {
+			return err
+		}
+	}
+	row("sqlite: idle with 100,000 jobs not due, CPU % of one core", "not measurable", runs, spread("%.2f", load))
+	row("the same, resident MiB (this program; the service's is measured by itself)", "under 60", runs, spread("%.0f", rss))
+	return nil
+}
+
+// fill adds jobs in batches of one step each, which the scheduler's one-by-one call would not.
+func fill(path string, jobs int) error {
+	store, err := sqlite.Open(context.Background(), path, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	s, err := newScheduler(store, ruqi.Options{})
+	if err != nil {
+		return err
+	}
+	err = addJobs(s, jobs, func(i int) ruqi.JobSpec {
+		return ruqi.JobSpec{ID: fmt.Sprintf("job-%06d", i), Trigger: trigger.Crontab("0 0 1 1 *"), Task: ruqi.Call("nothing", nil)}
+	})
+	if err != nil {
+		return err
+	}
+	return store.Close()
+}
+
+func residentMiB() float64 {
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var total, resident float64
+	if _, err := fmt.Sscan(string(data), &total, &resident); err != nil {
+		return 0
+	}
+	return resident * float64(os.Getpagesize()) / (1 << 20)
+}
+
+// A lateness gathers how late functions start after their fire time.
+type lateness struct {
+	buckets [10_000]atomic.Int64 // tenths of a millisecond
+	n       atomic.Int64
+}
+
+func (l *lateness) note(due time.Time) {
+	late := time.Since(due) / (100 * time.Microsecond)
+	l.buckets[min(max(int(late), 0), len(l.buckets)-1)].Add(1)
+	l.n.Add(1)
+}
+
+func (l *lateness) reset() {
+	for i := range l.buckets {
+		l.buckets[i].Store(0)
+	}
+	l.n.Store(0)
+}
+
+// result returns how many were noted, and the 99th percentile in milliseconds.
+func (l *lateness) result() (n int64, p99 float64) {
+	n = l.n.Load()
+	seen := int64(0)
+	for i := range l.buckets {
+		if seen += l.buckets[i].Load(); seen*100 >= n*99 {
+			return n, float64(i+1) / 10
+		}
+	}
+	return n, float64(len(l.buckets)) / 10
+}
+
+// scheduler has one function that notes its lateness.
+func (l *lateness) scheduler(store ruqi.JobStore, _ time.Duration) (*ruqi.Scheduler, error) {
+	registry := ruqi.NewRegistry()
+	trigger.Register(registry)
+	gofunc.Register(registry)
+	ruqi.Func(registry, "note", func(ctx context.Context, _ struct{}) error {
+		run, _ := ruqi.CurrentRun(ctx)
+		l.note(run.Due)
+		return nil
+	})
+	return ruqi.New(store, registry, ruqi.Options{Slots: map[string]int{"default": 4096}, Zone: time.UTC, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+}
+
+// spread gives job i the i-th part of the period as its offset, shuffled.
+func (l *lateness) spread(jobs int, every time.Duration, start time.Time) func(i int) ruqi.JobSpec {
+	step := every / time.Duration(jobs)
+	return func(i int) ruqi.JobSpec {
+		first := start.Add(time.Duration(i*7919%jobs) * step)
+		t, err := trigger.Interval(every, trigger.IntervalOptions{Start: &first})
+		if err != nil {
+			panic(err)
+		}
+		return ruqi.JobSpec{ID: fmt.Sprintf("job-%06d", i), Trigger: t, Task: ruqi.Call("note", nil)}
+	}
+}
