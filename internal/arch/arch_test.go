@@ -123,6 +123,9 @@ func TestSizesAndWordsFindWhatIsPlanted(t *testing.T) {
 			map[string]string{"a.go": "package ruqi\n" + methods("Store", 0, 16) + "}\n"}},
 		{"embedded methods count", "interface-is-small", arch.CheckInterfaces,
 			map[string]string{"a.go": "package ruqi\n" + methods("Store", 0, 8) + "\tMore\n}\n" + methods("More", 8, 16) + "}\n"}},
+		{"a name for two interfaces passes", "", arch.CheckInterfaces,
+			map[string]string{"a.go": "package ruqi\n" + methods("Jobs", 0, 14) + "}\n" + methods("Records", 14, 19) + "}\n" +
+				"type Store interface {\n\tJobs\n\tRecords\n}\n"}},
 		{"a method that is embedded twice counts once", "", arch.CheckInterfaces,
 			map[string]string{"a.go": "package ruqi\n" + methods("Store", 0, 8) + "\tMore\n}\n" + methods("More", 0, 15) + "}\n"}},
 		{"embedding across packages counts", "interface-is-small", arch.CheckInterfaces,
