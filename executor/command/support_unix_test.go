@@ -159,11 +159,17 @@ func wantGone(t testing.TB, pids []int) {
 	}
 }
 
-// This binary is also the service that dies, in a process of its own.
+// This binary is also what some tests start: a service that is killed, and a process that goes into a group
+// of its own and forgets its environment, which no shell without a terminal does everywhere.
 func TestMain(m *testing.M) {
-	if os.Getenv("COMMAND_TEST_SERVICE") == "" {
+	switch os.Getenv("COMMAND_TEST") {
+	case "service":
+		e := command.New(command.Options{})
+		e.Execute(context.Background(), command.Shell("echo $$; exec sleep 300"), ruqi.Execution{Run: &ruqi.Run{}, Output: os.Stdout})
+	case "group":
+		syscall.Setpgid(0, 0)
+		syscall.Exec("/bin/sh", []string{"sh", "-c", "echo $$; echo ready; exec sleep 300"}, nil)
+	default:
 		os.Exit(m.Run())
 	}
-	e := command.New(command.Options{})
-	e.Execute(context.Background(), command.Shell("echo $$; exec sleep 300"), ruqi.Execution{Run: &ruqi.Run{}, Output: os.Stdout})
 }

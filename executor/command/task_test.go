@@ -3,6 +3,7 @@ package command_test
 import (
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -115,7 +116,8 @@ func TestAWrongTaskSaysSoWhenItIsWritten(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(pointers)); !slices.Equal(got, []string{"/argv", "/dir", "/env/a b"}) {
 		t.Errorf("the faults are at %q", got)
 	}
-	if result := execute(t, task, nil).result; !errors.Is(result.Err, ruqi.ErrInvalid) {
+	result := command.New(command.Options{}).Execute(t.Context(), task, ruqi.Execution{Run: &ruqi.Run{}, Output: io.Discard})
+	if !errors.Is(result.Err, ruqi.ErrInvalid) {
 		t.Errorf("executed, its error is %v", result.Err)
 	}
 }

@@ -17,12 +17,13 @@ func TestCancelEndsWhatLeftTheGroup(t *testing.T) {
 		"in its own session with its parent alive":    `setsid sh -c 'echo $$; echo ready; exec sleep 300' & wait`,
 		"in its own session with its parent gone":     `(setsid sh -c 'echo $$; echo ready; exec sleep 300' &); sleep 300`,
 		"with a cleared environment but a parent":     `setsid env -i /bin/sh -c 'echo $$; echo ready; exec sleep 300' & wait`,
-		"in a group of its own within the session":    `set -m; sh -c 'echo $$; echo ready; exec sleep 300' & sleep 300`,
+		"in a group of its own within the session":    `COMMAND_TEST=group "$SELF" & wait`,
+		"in the session, all other ties cut":          `(COMMAND_TEST=group "$SELF" &); sleep 300`,
 		"deaf to TERM, with deaf children of its own": `setsid sh -c 'trap "" TERM; echo $$; setsid sleep 300 & echo $!; echo ready; while :; do wait; done' & wait`,
 		"and holds no pipe":                           `setsid sh -c 'echo $$; echo ready; exec sleep 300 >/dev/null 2>&1' & wait`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := begin(t, command.New(command.Options{}), command.Shell(script), ruqi.Execution{KillGrace: 500 * time.Millisecond})
+			s := begin(t, command.New(command.Options{}), command.Shell(script).WithEnv(map[string]string{"SELF": os.Args[0]}), ruqi.Execution{KillGrace: 500 * time.Millisecond})
 			all := pids(t, s.output.await(t, "ready"))
 			s.end(errStop)
 			if s.wait(t); s.result.Err == nil {
@@ -68,7 +69,7 @@ func TestWhatLeftTheGroupAndHoldsThePipeIsCounted(t *testing.T) {
 
 func TestAServiceThatIsKilledLeavesNoProgram(t *testing.T) {
 	service := exec.Command(os.Args[0])
-	service.Env = append(os.Environ(), "COMMAND_TEST_SERVICE=1")
+	service.Env = append(os.Environ(), "COMMAND_TEST=service")
 	out, err := service.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
