@@ -8,7 +8,6 @@ VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo de
 # -buildvcs=false: the version is given here, and a checkout owned by another user still builds.
 GOBUILD   := CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '-s -w -X main.version=$(VERSION)'
 PLATFORMS := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
-DATA      ?= tmp/data
 FUZZTIME  ?= 20s
 
 .PHONY: help
@@ -16,8 +15,8 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 .PHONY: run
-run: build ## build, and serve in the foreground with the data in tmp/data
-	bin/ruqi serve --data $(DATA)
+run: build ## build, and serve in the foreground; RUQI_DATA_DIR says where the data is
+	bin/ruqi serve
 
 .PHONY: build
 build: ## build bin/ruqi, one static binary
@@ -78,5 +77,5 @@ bin/tools/testcount: internal/check/testcount/main.go
 	go build -buildvcs=false -o $@ ./internal/check/testcount
 
 .PHONY: clean
-clean: ## remove what was built; the data in tmp/data stays
+clean: ## remove what was built; data stays
 	rm -rf bin
