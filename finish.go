@@ -104,7 +104,9 @@ func (s *Scheduler) finishLoop(ctx context.Context) {
 			}
 			s.finished.wrote()
 			s.ends.tell()
-			s.kick() // slots are free, and a batch's next row may start
+			if s.blocked.Load() {
+				s.kick()
+			}
 		}
 	}
 }

@@ -34,9 +34,10 @@ type Scheduler struct {
 	watch    clockWatch
 
 	paused    atomic.Bool
-	claiming  sync.Mutex // held while one claim is made and its runs are registered
-	writing   sync.Mutex // held while output is on its way to the store
-	lifecycle sync.Mutex // held by Start, Shutdown and Tick while they change state
+	blocked   atomic.Bool // the last claim left something due: the end of a run may free it
+	claiming  sync.Mutex  // held while one claim is made and its runs are registered
+	writing   sync.Mutex  // held while output is on its way to the store
+	lifecycle sync.Mutex  // held by Start, Shutdown and Tick while they change state
 	state     atomic.Int32
 	stop      context.CancelCauseFunc // ends the loops; set while they run
 	loops     sync.WaitGroup
