@@ -22,12 +22,20 @@ func (c *Client) AddJob(ctx context.Context, spec ruqi.JobSpec, onConflict ruqi.
 	if spec.Paused {
 		body["state"] = json.RawMessage(`"paused"`)
 	}
-	query := url.Values{}
-	if onConflict != "" {
-		query.Set("on_conflict", string(onConflict))
+	text, err := json.Marshal(body)
+	if err != nil {
+		return ruqi.Job{}, "", err
 	}
+	return c.AddDefinition(ctx, text, onConflict)
+}
+
+// AddDefinition is AddJob for a definition in JSON, which the service alone reads: it may be of
+// kinds that this program does not know.
+func (c *Client) AddDefinition(ctx context.Context, definition json.RawMessage, onConflict ruqi.OnConflict) (ruqi.Job, ruqi.Added, error) {
+	query := url.Values{}
+	set(query, "on_conflict", string(onConflict))
 	var shape wire.Job
-	resp, err := c.do(ctx, request{method: http.MethodPost, path: "/jobs", query: query, body: body}, &shape)
+	resp, err := c.do(ctx, request{method: http.MethodPost, path: "/jobs", query: query, body: definition}, &shape)
 	if err != nil {
 		return ruqi.Job{}, "", err
 	}
@@ -41,6 +49,13 @@ func (c *Client) AddJob(ctx context.Context, spec ruqi.JobSpec, onConflict ruqi.
 		return job, ruqi.Kept, nil
 	}
 	return job, ruqi.Replaced, nil
+}
+
+// PatchJob changes the parts of a job's definition that a JSON merge patch names, in one step.
+func (c *Client) PatchJob(ctx context.Context, id string, patch json.RawMessage) (ruqi.Job, error) {
+	r := jobRequest(http.MethodPatch, id, "")
+	r.body = patch
+	return c.jobOf(ctx, r)
 }
 
 // definition returns the members of a job's definition. What was not given is left out: the

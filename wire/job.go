@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -75,7 +74,7 @@ func FromJob(job ruqi.Job) (Job, error) {
 			ID: job.ID, Name: job.Name, Description: job.Description,
 			Trigger: json.RawMessage("null"), Task: json.RawMessage("null"),
 			Executor: job.Executor, Priority: job.Priority,
-			Labels: orEmpty(job.Labels), Tags: slices.Concat([]string{}, job.Tags),
+			Labels: orEmpty(job.Labels), Tags: append([]string{}, job.Tags...),
 			Params: orObject(job.Params), Policy: fromPolicy(job.Policy),
 		},
 		State: string(job.State), StateReason: job.StateReason, Parked: job.Parked,

@@ -1,0 +1,331 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/standard"
+	"github.com/ruqi-dev/ruqi/wire"
+)
+
+func (a *app) jobCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "job", Short: "Add, see and change jobs"}
+	cmd.AddCommand(
+		a.jobAddCommand(), a.jobModifyCommand(), a.jobListCommand(), a.jobRemoveCommand(), a.jobRunCommand(),
+		&cobra.Command{
+			Use: "get ID", Aliases: []string{"show"}, Short: "Show a job", Args: exactly("an id"),
+			RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
+				job, err := c.Job(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				return a.showJob(job)
+			}),
+		},
+		a.jobVerb("pause", "Take fires away from jobs until they are resumed", "paused", (*client.Client).PauseJob),
+		a.jobVerb("resume", "Give jobs their fires back, from now on", "resumed", (*client.Client).ResumeJob),
+	)
+	return group(cmd)
+}
+
+// withClient gives a command its client.
+func (a *app) withClient(do func(ctx context.Context, c *client.Client, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		c, err := a.connect()
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return do(cmd.Context(), c, args)
+	}
+}
+
+// someIDs wants at least one argument, none of them empty.
+func someIDs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return usage("%s wants at least one id", cmd.CommandPath())
+	}
+	for _, arg := range args {
+		if arg == "" {
+			return usage("%s: an id is empty", cmd.CommandPath())
+		}
+	}
+	return nil
+}
+
+// jobVerb is a command that does the same to each job named.
+func (a *app) jobVerb(name, short, done string, do func(*client.Client, context.Context, string) (ruqi.Job, error)) *cobra.Command {
+	return &cobra.Command{Use: name + " ID…", Short: short, Args: someIDs, RunE: a.withClient(func(ctx context.Context, c *client.Client, ids []string) error {
+		var jobs []ruqi.Job
+		err := each(ids, func(id string) error {
+			job, err := do(c, ctx, id)
+			if err == nil {
+				jobs = append(jobs, job)
+			}
+			return err
+		})
+		return errors.Join(a.printChanged(jobs, done), err)
+	})}
+}
+
+// each does all and returns the errors joined: one job that is gone does not keep the
+// others from their turn.
+func each(ids []string, do func(id string) error) error {
+	var all []error
+	for _, id := range ids {
+		err := do(id)
+		all = append(all, err)
+		if err != nil && !errors.Is(err, ruqi.ErrNotFound) {
+			break
+		}
+	}
+	return errors.Join(all...)
+}
+
+// printChanged says what was done to jobs.
+func (a *app) printChanged(jobs []ruqi.Job, done string) error {
+	for _, job := range jobs {
+		if a.output == "json" {
+			shape, err := wire.FromJob(job)
+			if err != nil {
+				return err
+			}
+			if err := a.printJSON(shape); err != nil {
+				return err
+			}
+			continue
+		}
+		next := "no fire to come"
+		if job.NextDue != nil {
+			next = "next at " + clock(seconds(job.NextDue), wire.Zone(job.Trigger))
+		}
+		if err := a.print("%s %s: %s, %s\n", done, escape(job.ID), job.State, next); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) jobAddCommand() *cobra.Command {
+	f := &jobFlags{}
+	var file, onConflict string
+	var paused bool
+	cmd := &cobra.Command{
+		Use:   "add [ID] [flags] [-- PROGRAM ARGUMENT…]",
+		Short: "Add a job, or the jobs of a file",
+		Example: "  ruqi job add hello --every '5 seconds' --command 'date'\n  ruqi job add nightly --cron '30 2 * * *' --tz Europe/Berlin -- /usr/local/bin/backup --full\n" +
+			"  ruqi job add --file jobs.yaml --on-conflict replace",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ids, argv := atDash(cmd, args)
+			switch {
+			case onConflict != "" && onConflict != string(ruqi.Fail) && onConflict != string(ruqi.Keep) && onConflict != string(ruqi.Replace):
+				return usage("--on-conflict: %q is unknown; accepted are fail, keep and replace", onConflict)
+			case cmd.Flags().Changed("file"):
+				if given := append(f.definitionFlags(), args...); len(given) > 0 {
+					return usage("--file says it all; it does not go with %s", strings.Join(given, ", "))
+				}
+				return a.addFile(cmd.Context(), file, ruqi.OnConflict(onConflict))
+			case len(ids) > 1:
+				return usage("%s takes one id, and has %d; a program and its arguments stand after --", cmd.CommandPath(), len(ids))
+			case len(ids) == 1 && f.given("id"):
+				return usage("--id and an argument both name the job")
+			}
+			a.names = f.names
+			def, err := f.definition(time.Now(), argv)
+			if err != nil {
+				return err
+			}
+			if len(ids) == 1 {
+				def["id"] = ids[0]
+			}
+			if paused {
+				def["state"] = string(ruqi.JobPaused)
+			}
+			if t, _ := def["trigger"].(object); t == nil || t["kind"] == nil {
+				return usage("when? give one of --cron, --every and --at")
+			}
+			if t, _ := def["task"].(object); t == nil || t["kind"] == nil {
+				return usage("what? give --command, or a program and its arguments after --")
+			}
+			return a.addOne(cmd.Context(), def, ruqi.OnConflict(onConflict))
+		},
+	}
+	f.register(cmd.Flags())
+	cmd.Flags().StringVar(&f.id, "id", "", "the job's id (default: a random one)")
+	cmd.Flags().BoolVar(&paused, "paused", false, "add it paused")
+	cmd.Flags().StringVar(&file, "file", "", "YAML file of jobs, in the API's shape; - for standard input")
+	cmd.Flags().StringVar(&onConflict, "on-conflict", "", "when the id is taken: fail (default), keep or replace")
+	return cmd
+}
+
+// atDash parts the arguments at "--".
+func atDash(cmd *cobra.Command, args []string) (before, after []string) {
+	if n := cmd.ArgsLenAtDash(); n >= 0 {
+		return args[:n], args[n:]
+	}
+	return args, nil
+}
+
+func (a *app) addOne(ctx context.Context, def object, onConflict ruqi.OnConflict) error {
+	text, err := encode(def)
+	if err != nil {
+		return err
+	}
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	job, added, err := c.AddDefinition(ctx, text, onConflict)
+	if err != nil {
+		return err
+	}
+	return a.printChanged([]ruqi.Job{job}, string(added))
+}
+
+// addFile adds the jobs of a file in order and stops at the first that fails. What can be
+// checked here is checked for all of them before the first is added.
+func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConflict) error {
+	documents, err := a.readJobFile(name)
+	if err != nil {
+		return err
+	}
+	registry := standard.Registry()
+	for _, d := range documents {
+		if err := d.check(registry); err != nil {
+			a.names = d.at
+			return err
+		}
+	}
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	// Held back until all are in: input that the service refuses leaves standard output empty.
+	var out bytes.Buffer
+	stdout := a.Stdout
+	a.Stdout = &out
+	defer func() { a.Stdout = stdout }()
+	for _, d := range documents {
+		text, err := encode(d.value)
+		if err != nil {
+			return err
+		}
+		job, added, err := c.AddDefinition(ctx, text, onConflict)
+		if err != nil {
+			_, _ = io.Copy(a.Stderr, &out) // what was added before stays
+			a.names = d.at
+			if exitStatus(err) == exitFailed {
+				return fmt.Errorf("%s: %w", d.at(""), err)
+			}
+			return err
+		}
+		if err := a.printChanged([]ruqi.Job{job}, string(added)); err != nil {
+			return err
+		}
+	}
+	_, err = io.Copy(stdout, &out)
+	return err
+}
+
+func (a *app) jobModifyCommand() *cobra.Command {
+	f := &jobFlags{}
+	cmd := &cobra.Command{
+		Use:   "modify ID [flags] [-- PROGRAM ARGUMENT…]",
+		Short: "Change what the flags name in a job",
+		Long: "Changes what the flags name, and leaves the rest as it is. none takes an option away: --timeout none.\n" +
+			"--label, --param and --env add to those there are; --tag replaces all.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ids, argv := atDash(cmd, args)
+			if len(ids) != 1 || ids[0] == "" {
+				return usage("%s wants the id of one job", cmd.CommandPath())
+			}
+			a.names = f.names
+			patch, err := f.definition(time.Now(), argv)
+			if err != nil {
+				return err
+			}
+			if t, _ := patch["task"].(object); t != nil && t["argv"] != nil {
+				t["command"], t["shell"] = nil, nil // of the two forms of a command the other goes
+			} else if t != nil && t["command"] != nil {
+				t["argv"] = nil
+			}
+			if len(patch) == 0 {
+				return usage("%s: nothing to change; the flags say what", cmd.CommandPath())
+			}
+			text, err := encode(patch)
+			if err != nil {
+				return err
+			}
+			return a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
+				job, err := c.PatchJob(ctx, ids[0], text)
+				if err != nil {
+					return err
+				}
+				return a.printChanged([]ruqi.Job{job}, "modified")
+			})(cmd, args)
+		},
+	}
+	f.register(cmd.Flags())
+	return cmd
+}
+
+func (a *app) jobRunCommand() *cobra.Command {
+	var wait bool
+	var params []string
+	cmd := &cobra.Command{
+		Use: "run ID", Short: "Run a job now, beside its schedule", Args: exactly("an id"),
+		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
+			var faults ruqi.Faults
+			a.names = func(string) string { return "--param" }
+			over := pairs(&faults, "/params", params)
+			if err := faults.Err(); err != nil {
+				return err
+			}
+			var text json.RawMessage
+			if len(over) > 0 {
+				var err error
+				if text, err = encode(over); err != nil {
+					return err
+				}
+			}
+			run, err := c.RunNow(ctx, args[0], text)
+			if err == nil && wait {
+				run, err = c.WaitRun(ctx, run.ID)
+			}
+			if err != nil {
+				return err
+			}
+			if a.output == "json" {
+				err = a.printJSON(wire.FromRun(run))
+			} else {
+				err = a.print("run %d of %s: %s%s\n", run.ID, escape(run.JobID), run.State, because(run.Reason))
+			}
+			if err == nil && wait && run.State != ruqi.RunSucceeded {
+				return &silentError{exitFailed}
+			}
+			return err
+		}),
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait for its end; exit status 1 unless it succeeded")
+	cmd.Flags().StringArrayVar(&params, "param", nil, "K=V laid over the job's params, V as text; may be given again")
+	return cmd
+}
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ", " + escape(reason)
+}

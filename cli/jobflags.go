@@ -1,0 +1,281 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/duration"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+// jobFlags are the flags that define a job. What was not given is left for the service's
+// defaults, or, in a change, as it is.
+type jobFlags struct {
+	set *pflag.FlagSet
+
+	id, name, description, executor string
+	cron, every, at                 string
+	zone, start, end                string
+	gap, fold, dialect              string
+	command, dir                    string
+	env, labels, params             []string
+	tags                            []string
+	priority                        int
+
+	coalesce, deleteWhenFinished                        bool
+	misfireGrace, timeout, killGrace, jitter            string
+	overlap, onLost, maxRuns, catchupLimit, maxInstance string
+}
+
+// none takes an option away in a change.
+const none = "none"
+
+func (f *jobFlags) register(set *pflag.FlagSet) {
+	f.set = set
+	set.StringVar(&f.name, "name", "", "name for people (default: the id)")
+	set.StringVar(&f.description, "description", "", "free text")
+	set.StringVar(&f.cron, "cron", "", "fire by a cron expression: '30 2 * * mon-fri'")
+	set.StringVar(&f.every, "every", "", "fire at an interval: '5 seconds', 90s, 1h30m")
+	set.StringVar(&f.at, "at", "", "fire once: '2026-12-01 09:00', 'in 5 minutes', now")
+	set.StringVar(&f.zone, "tz", "", "zone of the trigger, an IANA name (default: the service's)")
+	set.StringVar(&f.start, "start", "", "no fire before it")
+	set.StringVar(&f.end, "end", "", "no fire after it")
+	set.StringVar(&f.gap, "gap", "", "times that a clock change leaves out: run_after (default), shift or skip")
+	set.StringVar(&f.fold, "fold", "", "times that a clock change repeats: auto (default), first, second or both")
+	set.StringVar(&f.dialect, "dialect", "", "how --cron is read: crontab (default) or ruqi")
+	set.StringVar(&f.command, "command", "", "run this text in a shell; or give a program and its arguments after --")
+	set.StringArrayVar(&f.env, "env", nil, "K=V for the command's environment; may be given again")
+	set.StringVar(&f.dir, "dir", "", "folder the command starts in")
+	set.StringVar(&f.executor, "executor", "", "pool of slots (default: that of the task's kind)")
+	set.IntVar(&f.priority, "priority", 0, "higher goes first when slots are short")
+	set.StringArrayVar(&f.tags, "tag", nil, "tag; may be given again (in a change: all the tags there shall be)")
+	set.StringArrayVar(&f.labels, "label", nil, "K=V; may be given again")
+	set.StringArrayVar(&f.params, "param", nil, "K=V for every run, V as text; may be given again")
+	set.BoolVar(&f.coalesce, "coalesce", true, "run only the last of several fires that are due")
+	set.StringVar(&f.misfireGrace, "misfire-grace", "", "a fire that is later is missed (default: never too late)")
+	set.StringVar(&f.catchupLimit, "catchup-limit", "", "fires looked at one by one after an outage (default 100)")
+	set.StringVar(&f.maxInstance, "max-instances", "", "runs of the job at the same time (default 1)")
+	set.StringVar(&f.overlap, "overlap", "", "what a fire does at that limit: skip")
+	set.StringVar(&f.timeout, "timeout", "", "end a run that takes longer: 10m (default: none)")
+	set.StringVar(&f.killGrace, "kill-grace", "", "time between asking a command to end and ending it (default 10s)")
+	set.StringVar(&f.onLost, "on-lost", "", "what becomes of a run whose instance died: fail (default) or rerun")
+	set.StringVar(&f.jitter, "jitter", "", "delay each fire by up to this much (default: none)")
+	set.StringVar(&f.maxRuns, "max-runs", "", "finish the job after so many scheduled runs (default: no bound)")
+	set.BoolVar(&f.deleteWhenFinished, "delete-when-finished", false, "remove the job when it has finished")
+}
+
+func (f *jobFlags) given(name string) bool { return f.set.Changed(name) }
+
+// definitionFlags are those that register made and that were given.
+func (f *jobFlags) definitionFlags() []string {
+	var names []string
+	f.set.Visit(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "file", "on-conflict", "server", "token", "data-dir", "output":
+		default:
+			names = append(names, "--"+flag.Name)
+		}
+	})
+	return names
+}
+
+// flagOf maps pointers of a job to the flags they were given by.
+var flagOf = map[string]string{
+	"/trigger": "--cron, --every or --at", "/trigger/expr": "--cron", "/trigger/every": "--every", "/trigger/at": "--at", "/trigger/zone": "--tz",
+	"/task": "--command", "/tags": "--tag", "/labels": "--label", "/params": "--param", "/task/argv": "--",
+}
+
+// names tells which flag a fault is about.
+func (f *jobFlags) names(pointer string) string {
+	for p := pointer; p != ""; p = p[:strings.LastIndexByte(p, '/')] {
+		if flag, known := flagOf[p]; known {
+			return flag
+		}
+	}
+	last := pointer[strings.LastIndexByte(pointer, '/')+1:]
+	flag := strings.ReplaceAll(last, "_", "-")
+	if f.set.Lookup(flag) != nil {
+		return "--" + flag
+	}
+	return strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", ".")
+}
+
+// object is a JSON object on its way to the service.
+type object = map[string]any
+
+// definition returns the members of a job that the flags speak of. argv is the command
+// after "--".
+func (f *jobFlags) definition(now time.Time, argv []string) (object, error) {
+	var faults ruqi.Faults
+	def := object{}
+	put := func(to object, flag, member string, value any) {
+		if f.given(flag) {
+			to[member] = value
+		}
+	}
+	put(def, "id", "id", f.id)
+	put(def, "name", "name", f.name)
+	put(def, "description", "description", f.description)
+	put(def, "executor", "executor", f.executor)
+	put(def, "priority", "priority", f.priority)
+	put(def, "tag", "tags", f.tags)
+	put(def, "label", "labels", pairs(&faults, "/labels", f.labels))
+	put(def, "param", "params", pairs(&faults, "/params", f.params))
+	if t := f.trigger(&faults, now); len(t) > 0 {
+		def["trigger"] = t
+	}
+	if t := f.task(&faults, argv); len(t) > 0 {
+		def["task"] = t
+	}
+	if p := f.policy(&faults); len(p) > 0 {
+		def["policy"] = p
+	}
+	return def, faults.Err()
+}
+
+// trigger reads the flags that say when. Parsing here and not on the service gives words such
+// as "5 seconds" and "in 5 minutes" their place: the moment they are typed.
+func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) object {
+	kinds := map[string]string{"cron": f.cron, "every": f.every, "at": f.at}
+	var chosen []string
+	for _, name := range []string{"cron", "every", "at"} {
+		if f.given(name) {
+			chosen = append(chosen, name)
+		}
+	}
+	t := object{}
+	for flag, member := range map[string]string{"tz": "zone", "start": "start", "end": "end", "gap": "gap", "fold": "fold", "dialect": "dialect"} {
+		if value := f.set.Lookup(flag).Value.String(); f.given(flag) && value == none {
+			t[member] = nil
+		} else if f.given(flag) {
+			t[member] = value
+		}
+	}
+	switch len(chosen) {
+	case 0:
+		return t
+	case 1:
+	default:
+		faults.Add("/trigger", "", "one of them, not --%s", strings.Join(chosen, " and --"))
+		return nil
+	}
+	kind := map[string]string{"cron": "cron", "every": "interval", "at": "date"}[chosen[0]]
+	text := func(member string) string { value, _ := t[member].(string); return value }
+	parsed, err := trigger.Parse(kind, kinds[chosen[0]], trigger.ParseOptions{
+		Dialect: text("dialect"), Zone: text("zone"), Gap: text("gap"), Fold: text("fold"), Start: text("start"), End: text("end"), Now: now,
+	})
+	if err != nil {
+		faults.Merge("/trigger", err)
+		return nil
+	}
+	encoded, err := parsed.MarshalJSON()
+	if err != nil {
+		faults.Merge("/trigger", err)
+		return nil
+	}
+	full := object{}
+	if err := json.Unmarshal(encoded, &full); err != nil {
+		faults.Merge("/trigger", err)
+		return nil
+	}
+	// Of the canonical form only what was said: in a change the rest stays as it is.
+	for member, value := range full {
+		_, said := t[member]
+		optional := slices.Contains([]string{"zone", "start", "end", "gap", "fold", "dialect", "anchor"}, member)
+		if said && value == nil || optional && !said && (value == nil || member == "gap" || member == "fold" || member == "dialect") {
+			continue
+		}
+		t[member] = value
+	}
+	return t
+}
+
+func (f *jobFlags) task(faults *ruqi.Faults, argv []string) object {
+	t := object{}
+	switch {
+	case f.given("command") && len(argv) > 0:
+		faults.Add("/task", "", "either --command or a program after --, not both")
+	case f.given("command"):
+		t["kind"], t["command"] = "command", f.command
+	case len(argv) > 0:
+		t["kind"], t["argv"] = "command", argv
+	}
+	if f.given("env") {
+		t["env"] = pairs(faults, "/task/env", f.env)
+	}
+	if f.given("dir") {
+		t["dir"] = f.dir
+	}
+	return t
+}
+
+func (f *jobFlags) policy(faults *ruqi.Faults) object {
+	p := object{}
+	lengths := map[string]string{"misfire-grace": f.misfireGrace, "timeout": f.timeout, "kill-grace": f.killGrace, "jitter": f.jitter}
+	for _, flag := range slices.Sorted(maps.Keys(lengths)) {
+		value := lengths[flag]
+		if !f.given(flag) {
+			continue
+		}
+		member := strings.ReplaceAll(flag, "-", "_")
+		p[member] = value
+		if value == none {
+			p[member] = nil
+		} else if _, err := duration.Parse(value); err != nil {
+			faults.Add("/policy/"+member, value, "%v", err)
+		}
+	}
+	numbers := map[string]string{"catchup-limit": f.catchupLimit, "max-instances": f.maxInstance, "max-runs": f.maxRuns}
+	for _, flag := range slices.Sorted(maps.Keys(numbers)) {
+		value := numbers[flag]
+		if !f.given(flag) {
+			continue
+		}
+		member := strings.ReplaceAll(flag, "-", "_")
+		var n int64
+		if err := json.Unmarshal([]byte(value), &n); value == none {
+			p[member] = nil
+		} else if err != nil {
+			faults.Add("/policy/"+member, value, "%q is not a whole number", value)
+		} else {
+			p[member] = n
+		}
+	}
+	for flag, value := range map[string]any{
+		"coalesce": f.coalesce, "delete-when-finished": f.deleteWhenFinished, "overlap": f.overlap, "on-lost": f.onLost,
+	} {
+		if f.given(flag) {
+			p[strings.ReplaceAll(flag, "-", "_")] = value
+		}
+	}
+	return p
+}
+
+// pairs reads K=V.
+func pairs(faults *ruqi.Faults, pointer string, list []string) map[string]string {
+	m := map[string]string{}
+	for _, pair := range list {
+		key, value, found := strings.Cut(pair, "=")
+		if _, twice := m[key]; !found || key == "" || twice {
+			faults.Add(pointer, pair, "%q is not K=V, or K stands twice", pair)
+			continue
+		}
+		m[key] = value
+	}
+	return m
+}
+
+func encode(value any) (json.RawMessage, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
+	return text, nil
+}

@@ -1,0 +1,312 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/wire"
+)
+
+// taskWidth is how many letters of a task a list shows.
+const taskWidth = 48
+
+// paging are the flags of a list.
+type paging struct {
+	limit  int
+	cursor string
+	all    bool
+}
+
+func (p *paging) register(set *pflag.FlagSet) {
+	set.IntVar(&p.limit, "limit", ruqi.DefaultPage, "how many, 1 to 1000")
+	set.StringVar(&p.cursor, "cursor", "", "go on where a list ended: its next_cursor")
+	set.BoolVar(&p.all, "all", false, "all there are")
+}
+
+func (p *paging) check(set *pflag.FlagSet) error {
+	if p.limit < 1 || p.limit > ruqi.MaxPage {
+		return usage("--limit: %d is out of range (1-%d)", p.limit, ruqi.MaxPage)
+	}
+	if p.all && set.Changed("limit") {
+		return usage("--all and --limit do not go together")
+	}
+	if p.all {
+		p.limit = ruqi.MaxPage
+	}
+	return nil
+}
+
+// list fetches one page, or all of them.
+func list[T any](p paging, page func(cursor string, limit int) (items []T, next string, err error)) (items []T, next string, err error) {
+	cursor := p.cursor
+	for {
+		some, next, err := page(cursor, p.limit)
+		if err != nil {
+			return nil, "", err
+		}
+		items = append(items, some...)
+		if !p.all || next == "" {
+			return items, next, nil
+		}
+		cursor = next
+	}
+}
+
+// more says on standard error that a table is not all there is.
+func (a *app) more(next string) {
+	if next != "" {
+		_, _ = fmt.Fprintln(a.Stderr, "there are more; --all lists them all") // a hint only
+	}
+}
+
+func jobState(text string) error {
+	switch ruqi.JobState(text) {
+	case "", ruqi.JobActive, ruqi.JobPaused, ruqi.JobFinished:
+		return nil
+	}
+	return usage("--state: %q is unknown; accepted are active, paused and finished", text)
+}
+
+func (a *app) jobListCommand() *cobra.Command {
+	var p paging
+	var query ruqi.JobQuery
+	var state, sort string
+	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List jobs", Args: exactly()}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := errors.Join(p.check(cmd.Flags()), jobState(state)); err != nil {
+			return err
+		}
+		query.State, query.Sort = ruqi.JobState(state), ruqi.JobSort(sort)
+		switch query.Sort {
+		case ruqi.SortID, ruqi.SortNext, ruqi.SortName, ruqi.SortCreated:
+		default:
+			return usage("--sort: %q is unknown; accepted are id, next, name and created", sort)
+		}
+		return a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
+			var total int64
+			jobs, next, err := list(p, func(cursor string, limit int) ([]ruqi.Job, string, error) {
+				query.Cursor, query.Limit = cursor, limit
+				page, err := c.Jobs(ctx, query)
+				total = page.Total
+				return page.Jobs, page.Next, err
+			})
+			if err != nil {
+				return err
+			}
+			return a.printJobs(ruqi.JobPage{Jobs: jobs, Next: next, Total: total})
+		})(cmd, args)
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&state, "state", "", "jobs in that state: active, paused or finished")
+	flags.StringArrayVar(&query.Tags, "tag", nil, "jobs with that tag; given again: with all of them")
+	flags.StringVar(&query.Search, "search", "", "jobs whose id or name contains it")
+	flags.StringVar(&query.Name, "name", "", "jobs of that name")
+	flags.StringVar(&query.Pool, "executor", "", "jobs of that pool")
+	flags.StringVar(&sort, "sort", string(ruqi.SortID), "order: id, next, name or created")
+	p.register(flags)
+	return cmd
+}
+
+func (a *app) printJobs(page ruqi.JobPage) error {
+	if a.output == "json" {
+		shape, err := wire.FromJobPage(page)
+		if err != nil {
+			return err
+		}
+		return a.printJSON(shape)
+	}
+	t := &table{}
+	t.row("ID", "STATE", "NEXT", "TRIGGER", "TASK", "TAGS")
+	for _, job := range page.Jobs {
+		id := job.ID
+		if job.Name != job.ID {
+			id += " (" + job.Name + ")"
+		}
+		state := string(job.State)
+		if job.Parked != "" {
+			state = "parked"
+		}
+		t.row(id, state, clock(seconds(job.NextDue), wire.Zone(job.Trigger)), triggerText(job.Trigger), shorten(taskText(job.Task), taskWidth), strings.Join(job.Tags, ","))
+	}
+	if err := a.printTable(t); err != nil {
+		return err
+	}
+	a.more(page.Next)
+	return nil
+}
+
+// triggerText says in a few words when a job fires.
+func triggerText(trigger ruqi.Trigger) string {
+	if trigger == nil {
+		return "-"
+	}
+	var t struct{ Kind, Expr, Dialect, Zone, Every, At string }
+	data, err := trigger.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(data, &t)
+	}
+	text := ""
+	switch {
+	case err != nil || t.Kind == "":
+		return trigger.Kind()
+	case t.Expr != "":
+		text = t.Expr
+		if t.Dialect != "" && t.Dialect != "crontab" {
+			text += " (" + t.Dialect + ")"
+		}
+		if t.Zone != "" {
+			text += " " + t.Zone
+		}
+	case t.Every != "":
+		text = "every " + t.Every
+	case t.At != "":
+		text = "once"
+	default:
+		text = t.Kind
+	}
+	return text
+}
+
+func taskText(task ruqi.Task) string {
+	if task == nil {
+		return "-"
+	}
+	return task.String()
+}
+
+func (a *app) showJob(job ruqi.Job) error {
+	shape, err := wire.FromJob(job)
+	if err != nil {
+		return err
+	}
+	if a.output == "json" {
+		return a.printJSON(shape)
+	}
+	zone := wire.Zone(job.Trigger)
+	t := &table{}
+	t.row("id", job.ID)
+	t.row("name", job.Name)
+	if job.Description != "" {
+		t.row("description", job.Description)
+	}
+	t.row("state", string(job.State)+strings.TrimRight(" "+parens(job.StateReason), " "))
+	if job.Parked != "" {
+		t.row("parked", job.Parked)
+	}
+	t.row("next", clock(job.NextDue, zone))
+	t.row("trigger", string(shape.Trigger))
+	t.row("task", string(shape.Task))
+	t.row("executor", job.Executor)
+	t.row("priority", fmt.Sprint(job.Priority))
+	if len(job.Tags) > 0 {
+		t.row("tags", strings.Join(job.Tags, ", "))
+	}
+	for _, label := range slices.Sorted(maps.Keys(job.Labels)) {
+		t.row("label", label+"="+job.Labels[label])
+	}
+	if string(shape.Params) != "{}" {
+		t.row("params", string(shape.Params))
+	}
+	policy, err := encode(shape.Policy)
+	if err != nil {
+		return err
+	}
+	t.row("policy", string(policy))
+	t.row("runs", fmt.Sprint(job.RunCount))
+	t.row("version", fmt.Sprint(job.Version))
+	t.row("created", clock(&job.Created, zone))
+	t.row("updated", clock(&job.Updated, zone))
+	return a.printTable(t)
+}
+
+func parens(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "(" + text + ")"
+}
+
+func (a *app) jobRemoveCommand() *cobra.Command {
+	var query ruqi.JobQuery
+	var state string
+	var all bool
+	cmd := &cobra.Command{
+		Use: "remove ID… | --tag T | --state S | --all", Aliases: []string{"rm"}, Short: "Remove jobs; their history stays",
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			filtered := all || state != "" || len(query.Tags) > 0
+			switch err := jobState(state); {
+			case err != nil:
+				return err
+			case filtered && len(ids) > 0:
+				return usage("%s takes ids or a filter, not both", cmd.CommandPath())
+			case !filtered:
+				if err := someIDs(cmd, ids); err != nil {
+					return usage("%s wants ids, or one of --tag, --state and --all", cmd.CommandPath())
+				}
+			}
+			return a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
+				removed := 0
+				var err error
+				if filtered {
+					query.State = ruqi.JobState(state)
+					removed, err = c.RemoveJobs(ctx, query)
+				} else {
+					err = each(ids, func(id string) error {
+						err := c.RemoveJob(ctx, id)
+						if err == nil {
+							removed++
+						}
+						return err
+					})
+				}
+				if removed == 0 && err != nil {
+					return err
+				}
+				if a.output == "json" {
+					return errors.Join(a.printJSON(map[string]int{"removed": removed}), err)
+				}
+				return errors.Join(a.print("removed %d\n", removed), err)
+			})(cmd, ids)
+		},
+	}
+	cmd.Flags().StringArrayVar(&query.Tags, "tag", nil, "jobs with that tag; given again: with all of them")
+	cmd.Flags().StringVar(&state, "state", "", "jobs in that state: active, paused or finished")
+	cmd.Flags().BoolVar(&all, "all", false, "all jobs")
+	return cmd
+}
+
+// zones finds the zones in which runs of jobs are shown; of jobs that are gone, UTC.
+func zones(ctx context.Context, c *client.Client, runs []ruqi.Run) map[string]*time.Location {
+	var ids []string
+	for _, run := range runs {
+		ids = append(ids, run.JobID)
+	}
+	slices.Sort(ids)
+	found := map[string]*time.Location{}
+	for some := range slices.Chunk(slices.Compact(ids), 50) { // ids stand in the query: no longer than a header may be
+		page, err := c.Jobs(ctx, ruqi.JobQuery{IDs: some, Limit: ruqi.MaxPage})
+		if err != nil {
+			continue // the times are right in UTC too
+		}
+		for _, job := range page.Jobs {
+			found[job.ID] = wire.Zone(job.Trigger)
+		}
+	}
+	for _, id := range ids {
+		if found[id] == nil {
+			found[id] = time.UTC
+		}
+	}
+	return found
+}

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
+	"github.com/ruqi-dev/ruqi/standard"
+	"github.com/ruqi-dev/ruqi/trigger"
+	"github.com/ruqi-dev/ruqi/wire"
+)
+
+const (
+	defaultNext = 5    // times; a week of working days
+	maxNext     = 1000 // times; as many as the API's preview gives
+)
+
+func (a *app) nextCommand() *cobra.Command {
+	var kind, zone, from, dialect, gap, fold string
+	var n int
+	cmd := &cobra.Command{
+		Use:   "next [flags] -- EXPR",
+		Short: "Show when a trigger fires",
+		Long:  "Shows the next times of a trigger, one a line, in the trigger's zone. It needs no service.",
+		Example: "  ruqi next '30 2 * * mon-fri'\n  ruqi next --tz Europe/Berlin -n 3 -- '0 9 1 * *'\n" +
+			"  ruqi next --trigger interval '90 minutes'\n  ruqi next --dialect ruqi '*/10 * * * * *'",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("expression: %s takes one, and has %d arguments; put it in quotes", cmd.CommandPath(), len(args))
+			}
+			if len(args) == 0 {
+				return usage("expression: %s wants one", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ask := nextTimes{kind: kind, text: args[0], n: n, options: trigger.ParseOptions{Dialect: dialect, Gap: gap, Fold: fold}}
+			given := func(name string) bool { return cmd.Flags().Changed(name) }
+			return a.next(cmd.Context(), ask, zone, given("tz"), from, given("from"))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&kind, "trigger", "cron", "kind of trigger: cron, interval or date")
+	flags.StringVar(&zone, "tz", "", "zone of the trigger, an IANA name (default: the host's)")
+	flags.StringVar(&from, "from", "", "show times after this one, RFC 3339 with an offset (default: now)")
+	flags.IntVarP(&n, "count", "n", defaultNext, "how many, 1 to 1000")
+	flags.StringVar(&dialect, "dialect", "", "how a cron expression is read: crontab (default) or ruqi")
+	flags.StringVar(&gap, "gap", "", "times that a clock change leaves out: run_after (default), shift or skip")
+	flags.StringVar(&fold, "fold", "", "times that a clock change repeats: auto (default), first, second or both")
+	return cmd
+}
+
+type nextTimes struct {
+	kind, text string
+	n          int
+	options    trigger.ParseOptions
+	zone       *time.Location
+	from       time.Time
+}
+
+// next checks everything that was asked, tells all faults at once, and prints the times.
+func (a *app) next(ctx context.Context, ask nextTimes, zone string, zoneGiven bool, from string, fromGiven bool) error {
+	a.names = func(pointer string) string {
+		switch pointer {
+		case "/zone":
+			return "--tz"
+		case "/kind":
+			return "--trigger"
+		case "/from", "/dialect", "/gap", "/fold":
+			return "--" + pointer[1:]
+		case "/n":
+			return "-n"
+		}
+		return "" // the message begins with the name of the field
+	}
+	var faults ruqi.Faults
+	var err error
+	switch {
+	case zoneGiven:
+		ask.options.Zone = zone
+		ask.zone, err = trigger.LoadZone(zone)
+		faults.Merge("/zone", err)
+	default:
+		if ask.zone, err = hostZone(ctx); err != nil {
+			return err
+		}
+	}
+	ask.from = time.Now()
+	if fromGiven {
+		ask.from, err = wire.ParseTime(from)
+		faults.Merge("/from", err)
+	}
+	if ask.n < 1 || ask.n > maxNext {
+		faults.Add("/n", "", "%d is out of range (1-%d)", ask.n, maxNext)
+	}
+	if faults.Err() != nil {
+		ask.options.Zone = "" // it has been spoken of
+	}
+	parsed, err := trigger.Parse(ask.kind, ask.text, ask.options)
+	faults.Merge("", err)
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	times, err := ask.times(parsed)
+	if err != nil {
+		return err
+	}
+	if a.output == "json" {
+		return a.printJSON(map[string][]string{"times": times})
+	}
+	if len(times) == 0 {
+		return nil
+	}
+	return a.print("%s\n", strings.Join(times, "\n"))
+}
+
+func (ask nextTimes) times(parsed ruqi.Trigger) ([]string, error) {
+	if binder, ok := parsed.(ruqi.Binder); ok {
+		var err error
+		if parsed, err = binder.Bind(ask.zone, ask.from.Truncate(time.Microsecond), ""); err != nil {
+			return nil, err
+		}
+	}
+	zone := wire.Zone(parsed)
+	times := []string{}
+	for at := ask.from; len(times) < ask.n; {
+		next, ok := parsed.Next(at)
+		if !ok {
+			break
+		}
+		times = append(times, wire.FormatTime(next, zone))
+		at = next
+	}
+	return times, nil
+}
+
+// hostZone returns the zone that a scheduler on this host takes when it is told none.
+func hostZone(ctx context.Context) (*time.Location, error) {
+	scheduler, err := ruqi.New(memory.Open(memory.Options{}), standard.Registry(), ruqi.Options{})
+	if err != nil {
+		return nil, err
+	}
+	status, err := scheduler.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return trigger.LoadZone(status.Zone)
+}
+
+// zoneFlag checks the zone of a flag.
+func zoneFlag(name string) (*time.Location, error) {
+	zone, err := trigger.LoadZone(name)
+	if err != nil {
+		var invalid *ruqi.InvalidError
+		if errors.As(err, &invalid) {
+			return nil, usage("--tz: %s", invalid.Faults[0].Message)
+		}
+		return nil, usage("--tz: %v", err)
+	}
+	return zone, nil
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/wire"
+)
+
+func (a *app) runCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "run", Short: "See runs and their output, and end them"}
+	cmd.AddCommand(a.runListCommand(), a.runLogsCommand(),
+		&cobra.Command{
+			Use: "get RUN", Aliases: []string{"show"}, Short: "Show a run", Args: exactly("a run's id"),
+			RunE: a.withRun(func(ctx context.Context, c *client.Client, id int64) error {
+				run, err := c.FindRun(ctx, id)
+				if err != nil {
+					return err
+				}
+				return a.showRun(run, zones(ctx, c, []ruqi.Run{run})[run.JobID])
+			}),
+		},
+		&cobra.Command{
+			Use: "cancel RUN", Short: "Ask a run to end", Args: exactly("a run's id"),
+			RunE: a.withRun(func(ctx context.Context, c *client.Client, id int64) error {
+				run, err := c.CancelRun(ctx, id, "")
+				if err != nil {
+					return err
+				}
+				if a.output == "json" {
+					return a.printJSON(wire.FromRun(run))
+				}
+				if run.State.Ended() {
+					return a.print("run %d: %s\n", run.ID, run.State)
+				}
+				return a.print("run %d: asked to end\n", run.ID)
+			}),
+		},
+	)
+	return group(cmd)
+}
+
+// withRun gives a command its client and its run.
+func (a *app) withRun(do func(ctx context.Context, c *client.Client, id int64) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		id, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil || id < 1 {
+			return usage("%q is no id of a run: they are whole numbers from 1 up", args[0])
+		}
+		return a.withClient(func(ctx context.Context, c *client.Client, _ []string) error { return do(ctx, c, id) })(cmd, args)
+	}
+}
+
+func (a *app) runListCommand() *cobra.Command {
+	var p paging
+	var query ruqi.RunQuery
+	var states []string
+	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List runs, newest first", Args: exactly()}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := p.check(cmd.Flags()); err != nil {
+			return err
+		}
+		for _, state := range states {
+			if !slices.Contains(ruqi.RunStates(), ruqi.RunState(state)) {
+				return usage("--state: %q is unknown; accepted are %v", state, ruqi.RunStates())
+			}
+			query.States = append(query.States, ruqi.RunState(state))
+		}
+		return a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
+			runs, next, err := list(p, func(cursor string, limit int) ([]ruqi.Run, string, error) {
+				query.Cursor, query.Limit = cursor, limit
+				page, err := c.Runs(ctx, query)
+				return page.Runs, page.Next, err
+			})
+			if err != nil {
+				return err
+			}
+			if a.output == "json" {
+				return a.printJSON(wire.FromRunPage(ruqi.RunPage{Runs: runs, Next: next}))
+			}
+			return a.printRuns(runs, next, zones(ctx, c, runs))
+		})(cmd, args)
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&query.Job, "job", "", "runs of the job with that id")
+	flags.StringArrayVar(&states, "state", nil, "runs in that state; given again: in any of them")
+	p.register(flags)
+	return cmd
+}
+
+func (a *app) printRuns(runs []ruqi.Run, next string, zones map[string]*time.Location) error {
+	t := &table{}
+	t.row("RUN", "JOB", "STATE", "CAUSE", "NOMINAL", "STARTED", "TOOK", "REASON")
+	for _, run := range runs {
+		zone := zones[run.JobID]
+		t.row(fmt.Sprint(run.ID), run.JobID, string(run.State), string(run.Cause),
+			clock(seconds(&run.Nominal), zone), clock(seconds(run.Started), zone), runTook(run), shorten(run.Reason, taskWidth))
+	}
+	if err := a.printTable(t); err != nil {
+		return err
+	}
+	a.more(next)
+	return nil
+}
+
+// seconds cuts a time for a list, where microseconds only hide the rest.
+func seconds(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	whole := t.Truncate(time.Second)
+	return &whole
+}
+
+func runTook(run ruqi.Run) string {
+	if run.Started == nil || run.Finished == nil {
+		return "-"
+	}
+	return took(run.Finished.Sub(*run.Started))
+}
+
+func (a *app) showRun(run ruqi.Run, zone *time.Location) error {
+	if a.output == "json" {
+		return a.printJSON(wire.FromRun(run))
+	}
+	t := &table{}
+	t.row("run", fmt.Sprint(run.ID))
+	t.row("job", run.JobID)
+	t.row("task", run.Task)
+	t.row("state", string(run.State))
+	t.row("reason", orDash(run.Reason))
+	t.row("cause", string(run.Cause))
+	t.row("attempt", fmt.Sprint(run.Attempt))
+	t.row("nominal", clock(&run.Nominal, zone))
+	t.row("due", clock(&run.Due, zone))
+	t.row("started", clock(run.Started, zone))
+	t.row("finished", clock(run.Finished, zone))
+	t.row("took", runTook(run))
+	t.row("instance", orDash(run.Owner.Instance))
+	if run.ExitCode != nil {
+		t.row("exit code", fmt.Sprint(*run.ExitCode))
+	}
+	if run.Signal != "" {
+		t.row("signal", run.Signal)
+	}
+	t.row("output", fmt.Sprintf("%d bytes", run.OutputBytes))
+	if run.Coalesced > 0 {
+		t.row("stands for", fmt.Sprintf("%d other fires since %s", run.Coalesced, clock(run.CoalescedFrom, zone)))
+	}
+	if run.CancelBy != "" {
+		t.row("cancelled by", run.CancelBy)
+	}
+	if run.CPU > 0 || run.MaxRSS > 0 {
+		t.row("used", fmt.Sprintf("%s of CPU, %d KiB of memory", took(run.CPU), run.MaxRSS>>10))
+	}
+	return a.printTable(t)
+}
+
+func (a *app) runLogsCommand() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use: "logs RUN", Aliases: []string{"output"}, Short: "Write what a run wrote, byte for byte", Args: exactly("a run's id"),
+		RunE: a.withRun(func(ctx context.Context, c *client.Client, id int64) error {
+			how := client.Kept
+			if follow {
+				how = client.Follow
+			}
+			return c.CopyOutput(ctx, a.Stdout, id, how)
+		}),
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on until the run has ended")
+	return cmd
+}

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/httpapi"
+	"github.com/ruqi-dev/ruqi/internal/duration"
+	"github.com/ruqi-dev/ruqi/standard"
+)
+
+const (
+	defaultListen = "127.0.0.1:8585"
+	// closeWait is how long requests under way may take once the runs have ended.
+	closeWait = 5 * time.Second
+)
+
+// serveFlags are the settings of the service as they were typed, by flag or in the environment.
+type serveFlags struct {
+	store, listen, zone, lease, drain, logLevel string
+	slots                                       []string
+	insecureHTTP                                bool
+}
+
+func (a *app) serveCommand() *cobra.Command {
+	f := &serveFlags{}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the service",
+		Long: "Runs jobs and serves the API. At its first start on a store it makes an admin token and says in which file it is.\n\n" +
+			"Each flag can be given in the environment instead: RUQI_STORE, RUQI_LISTEN, RUQI_TZ, RUQI_SLOTS (POOL=N,…), RUQI_LEASE, RUQI_DRAIN,\n" +
+			"RUQI_INSECURE_HTTP, RUQI_LOG_LEVEL, RUQI_DATA_DIR. On SIGTERM or SIGINT it claims nothing new, waits for what runs, then ends it;\n" +
+			"a second signal ends everything at once.",
+		Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			settings, err := a.settings(f, cmd.Flags())
+			if err != nil {
+				return err
+			}
+			return a.serve(cmd.Context(), settings)
+		},
+	}
+	set := cmd.Flags()
+	set.StringVar(&f.store, "store", "", "where jobs and runs are kept: memory: or sqlite:PATH (default: ruqi.db in the data directory)")
+	set.StringVar(&f.listen, "listen", defaultListen, "address to serve on, HOST:PORT; port 0 takes a free one")
+	set.StringVar(&f.zone, "tz", "", "zone of triggers that name none, an IANA name (default: the host's)")
+	set.StringSliceVar(&f.slots, "slots", nil, "POOL=N: runs that a pool holds at once; may be given again")
+	set.StringVar(&f.lease, "lease", "", "how long the store takes this instance for alive without word (default 15s)")
+	set.StringVar(&f.drain, "drain", "", "how long running runs are waited for at the end; 0: not at all (default 30s)")
+	set.BoolVar(&f.insecureHTTP, "insecure-http", false, "serve on an address that others can reach, without encryption")
+	set.StringVar(&f.logLevel, "log-level", "info", "least that is logged: debug, info, warn or error")
+	return cmd
+}
+
+// settings are the service's settings, checked.
+type settings struct {
+	dir, store, listen string
+	scheduler          ruqi.Options
+	level              slog.Level
+}
+
+// settings reads flags and environment and tells all faults at once.
+func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
+	names := map[string]string{} // by flag, how the user gave it
+	var faults []error
+	for _, name := range []string{"store", "listen", "tz", "slots", "lease", "drain", "insecure-http", "log-level"} {
+		names[name] = "--" + name
+		variable := "RUQI_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		if value := a.Getenv(variable); value != "" && !set.Changed(name) {
+			names[name] = variable
+			if err := set.Set(name, value); err != nil {
+				faults = append(faults, usage("%s: %q cannot be read: %v", variable, value, err))
+			}
+		}
+	}
+	wrong := func(flag, format string, args ...any) {
+		faults = append(faults, usage("%s: %s", names[flag], fmt.Sprintf(format, args...)))
+	}
+	s := settings{store: f.store, listen: f.listen, scheduler: ruqi.Options{Release: a.Version}}
+	if host, port, err := net.SplitHostPort(f.listen); err != nil {
+		wrong("listen", "%q is no HOST:PORT such as %s", f.listen, defaultListen)
+	} else if n, err := strconv.ParseUint(port, 10, 16); err != nil {
+		wrong("listen", "the port %q is no number from 0 to 65535", port)
+	} else if !isLoopback(host) && !f.insecureHTTP {
+		wrong("listen", "others can reach %s, and what they send, the token included, would not be encrypted; put a proxy with TLS before %s, or say --insecure-http", f.listen, net.JoinHostPort("127.0.0.1", fmt.Sprint(n)))
+	}
+	if err := s.level.UnmarshalText([]byte(f.logLevel)); err != nil {
+		wrong("log-level", "%q is unknown; accepted are debug, info, warn and error", f.logLevel)
+	}
+	if f.zone != "" {
+		zone, err := zoneFlag(f.zone)
+		s.scheduler.Zone = zone
+		faults = append(faults, err)
+	}
+	length := func(flag, text string) time.Duration {
+		if text == "" {
+			return 0
+		}
+		d, err := duration.Parse(text)
+		if err != nil {
+			wrong(flag, "%v", err)
+		}
+		return d
+	}
+	s.scheduler.Lease = length("lease", f.lease)
+	s.scheduler.Drain = length("drain", f.drain)
+	if f.drain != "" && s.scheduler.Drain == 0 {
+		s.scheduler.Drain = -1 // not at all; the zero value is the default
+	}
+	s.scheduler.Slots = map[string]int{}
+	for _, pair := range f.slots {
+		pool, number, _ := strings.Cut(pair, "=")
+		n, err := strconv.Atoi(number)
+		if err != nil || pool == "" {
+			wrong("slots", "%q is no POOL=N", pair)
+			continue
+		}
+		s.scheduler.Slots[pool] = n
+	}
+	var err error
+	if s.dir, err = a.dataDirectory(); err != nil {
+		faults = append(faults, err)
+	}
+	if s.store == "" {
+		s.store = "sqlite:" + databasePath(s.dir)
+	}
+	return s, errors.Join(faults...)
+}
+
+// serve runs the service until ctx ends or a signal comes.
+func (a *app) serve(ctx context.Context, s settings) (err error) {
+	logger := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: s.level}))
+	s.scheduler.Logger = logger
+	if err := makeDataDirectory(s.dir); err != nil {
+		return err
+	}
+	a.names = func(pointer string) string { return "--" + strings.TrimPrefix(pointer, "/") }
+	store, err := standard.OpenStore(ctx, s.store, standard.StoreOptions{Logger: logger})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Jobs.Close()) }()
+	hash, said, err := adminToken(ctx, store.Records, s.dir)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(a.Stderr, said) // a service without a standard error still serves
+	listener, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		return fmt.Errorf("cannot serve on %s: %w", s.listen, err)
+	}
+	defer func() { _ = listener.Close() }() // closed already by the server, as a rule
+
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+
+	registry := standard.Registry()
+	scheduler, err := ruqi.New(store.Jobs, registry, s.scheduler)
+	if err != nil {
+		return err
+	}
+	if err := scheduler.Start(ctx); err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	server := httpapi.NewServer(httpapi.New(httpapi.Options{
+		Operations: scheduler, Instances: store.Jobs, Registry: registry,
+		Tokens: []httpapi.Token{{Name: "admin", Hash: hash}},
+		Zone:   s.scheduler.Zone, Release: a.Version, Logger: logger,
+	}))
+	server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	if err := a.print("listening on http://%s\n", listener.Addr()); err != nil {
+		logger.Warn("standard output cannot be written", "error", err)
+	}
+	var failed error
+	select {
+	case <-ctx.Done():
+	case got := <-signals:
+		logger.Info("shutting down", "signal", got.String())
+	case failed = <-served:
+		failed = fmt.Errorf("serve: %w", failed)
+	}
+	return errors.Join(failed, shutDown(scheduler, server, signals, logger))
+}
+
+// shutDown waits for the runs, while the API still answers, then lets go of the clients. A signal
+// meanwhile ends the program at once; commands end with it.
+func shutDown(scheduler *ruqi.Scheduler, server *http.Server, signals <-chan os.Signal, logger *slog.Logger) error {
+	ended := make(chan error, 1)
+	go func() { ended <- scheduler.Shutdown(context.Background()) }() // bounded by the drain and the kill graces
+	var err error
+	select {
+	case err = <-ended:
+	case got := <-signals:
+		logger.Warn("ended at once; running runs are lost", "signal", got.String())
+		return &silentError{exitFailed}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
+	defer cancel()
+	if server.Shutdown(ctx) != nil {
+		_ = server.Close() // whoever still reads has had its time
+	}
+	return err
+}
