@@ -93,7 +93,7 @@ func (s *Store) tooOld(c *conn, retention ruqi.Retention, limit int) (rows []fou
 
 const sqlLastRun = `SELECT ifnull(max(id), 0) FROM rq_run`
 const sqlOpenJobs = `SELECT DISTINCT job_id FROM rq_run INDEXED BY rq_run_alive WHERE state < 2`
-const sqlJobsSince = `SELECT DISTINCT job_id FROM rq_run WHERE id > ?`
+const sqlJobsSince = `SELECT DISTINCT job_id FROM rq_run NOT INDEXED WHERE id > ?`
 
 // begin starts a pass.
 func (w *sweep) begin(c *conn) error {

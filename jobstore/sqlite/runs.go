@@ -89,17 +89,10 @@ func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err erro
 		f.add("r.job_name = ?", query.Name)
 	}
 	if len(query.States) > 0 {
-		codes, rarest, err := stateCodes(query.States)
-		if err != nil {
+		indexed := table == "rq_run r" && len(query.IDs) == 0
+		if table, err = f.states(query.States, table, indexed); err != nil {
 			return "", nil, err
 		}
-		switch {
-		case table != "rq_run r" || len(query.IDs) > 0:
-		case rarest > 2:
-			table = "rq_run r INDEXED BY rq_run_state"
-			f.add("r.state > 2")
-		}
-		f.add("r.state IN (" + codes + ")")
 	}
 	if len(query.Causes) > 0 {
 		codes, err := causeCodes(query.Causes)
@@ -117,18 +110,37 @@ func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err erro
 	return "SELECT " + runColumns + " FROM " + table + f.where() + " ORDER BY r.id DESC LIMIT ?", append(f.args, limit), nil
 }
 
-// stateCodes returns the numbers of the states as a list for SQL, and the least of them.
-func stateCodes(states []ruqi.RunState) (list string, least int64, err error) {
+// states adds the term of the states, and names the table with the index that
+// finds them when nothing better does. Successes have none: they are most of the history, and the
+// walk down the ids meets them at once.
+func (f *filter) states(states []ruqi.RunState, table string, index bool) (string, error) {
 	var codes []string
-	least = math.MaxInt64
+	alive, rare, common := false, false, false
 	for _, state := range states {
 		code, err := sqlstore.RunStateCode(state)
 		if err != nil {
-			return "", 0, ruqi.Invalid("/states", string(state), "a run has no such state")
+			return "", ruqi.Invalid("/states", string(state), "a run has no such state")
 		}
-		codes, least = append(codes, strconv.FormatInt(code, 10)), min(least, code)
+		codes = append(codes, strconv.FormatInt(code, 10))
+		alive = alive || !state.Ended()
+		common = common || state == ruqi.RunSucceeded
+		rare = rare || state.Ended() && state != ruqi.RunSucceeded
 	}
-	return strings.Join(codes, ", "), least, nil
+	in := "r.state IN (" + strings.Join(codes, ", ") + ")"
+	f.add(in)
+	switch {
+	case !index || common:
+	case alive && rare:
+		f.add(`r.id IN (SELECT r.id FROM rq_run r INDEXED BY rq_run_alive WHERE r.state < 2 AND ` + in +
+			` UNION ALL SELECT r.id FROM rq_run r INDEXED BY rq_run_state WHERE r.state > 2 AND ` + in + `)`)
+	case alive:
+		f.add("r.state < 2")
+		return table + " INDEXED BY rq_run_alive", nil
+	case rare:
+		f.add("r.state > 2")
+		return table + " INDEXED BY rq_run_state", nil
+	}
+	return table, nil
 }
 
 func causeCodes(causes []ruqi.Cause) (string, error) {

@@ -81,7 +81,7 @@ func add(t testing.TB, s *sqlite.Store, records ...*ruqi.JobRecord) {
 
 func beat(t testing.TB, s *sqlite.Store, name string) ruqi.Owner {
 	t.Helper()
-	i, err := s.Beat(t.Context(), ruqi.Instance{Owner: ruqi.Owner{Instance: name}, Lease: time.Minute})
+	i, err := s.Beat(t.Context(), ruqi.Instance{Owner: ruqi.Owner{Instance: name}, Lease: 1000 * time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,87 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+)
+
+// WithStatfs plants a file system.
+func WithStatfs(o Options, statfs func(path string) (int64, error)) Options {
+	o.statfs = statfs
+	return o
+}
+
+// ErrPlanted is the fault of BreakCommit.
+var ErrPlanted = errors.New("planted")
+
+// BreakCommit makes the next commit report an error, after it has happened or
+// instead of happening.
+func (s *Store) BreakCommit(after bool) error {
+	c := <-s.writer
+	defer func() { s.writer <- c }()
+	st, err := c.prepare(sqlCommit)
+	if err != nil {
+		return err
+	}
+	st.raw = &brokenCommit{StmtExecContext: st.raw.(driver.StmtExecContext), Stmt: st.raw, after: after, broken: func() {
+		delete(c.statements, sqlCommit)
+	}}
+	return nil
+}
+
+type brokenCommit struct {
+	driver.Stmt
+	driver.StmtExecContext
+	after  bool
+	broken func()
+}
+
+func (b *brokenCommit) ExecContext(ctx context.Context, args []driver.NamedValue) (driver.Result, error) {
+	b.broken()
+	if b.after {
+		if _, err := b.StmtExecContext.ExecContext(ctx, args); err != nil {
+			return nil, err
+		}
+	}
+	return nil, errors.Join(ErrPlanted, b.Stmt.Close())
+}
+
+// ExecSQL runs a statement as a foreign hand would.
+func (s *Store) ExecSQL(sql string, args ...any) error {
+	c := <-s.writer
+	defer func() { s.writer <- c }()
+	_, err := c.exec(sql, args...)
+	return err
+}
+
+// Begin opens a transaction on the file that stays open until done is called, as a process
+// that hangs in one would.
+func Begin(path string) (done func() error, err error) {
+	c, err := connect(path, defaultBusy)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.exec(sqlBegin); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return func() error { return errors.Join(rollback(c), c.close()) }, nil
+}
+
+// IntegrityCheck returns what SQLite finds wrong in the file; "ok" is nothing.
+func (s *Store) IntegrityCheck(ctx context.Context) (text string, err error) {
+	err = s.read(ctx, "check", func(c *conn) error {
+		_, err := c.one("PRAGMA integrity_check", nil, func(r row) { text = r.text(0) })
+		return err
+	})
+	return text, err
+}
+
+// CountSQL returns the number that a query finds.
+func (s *Store) CountSQL(ctx context.Context, sql string, args ...any) (n int64, err error) {
+	err = s.read(ctx, "count", func(c *conn) error {
+		n, err = c.count(sql, args...)
+		return err
+	})
+	return n, err
+}
