@@ -5,132 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
-	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
-	"github.com/ruqi-dev/ruqi/executor/gofunc"
 	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
-
-// A world is a scheduler on a store in memory, in a bubble of virtual time.
-type world struct {
-	t     *testing.T
-	store *memory.Store
-	s     *ruqi.Scheduler
-	log   *strings.Builder
-}
-
-type lockedWriter struct {
-	mu sync.Mutex
-	b  *strings.Builder
-}
-
-func (w *lockedWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.b.Write(p)
-}
-
-func newRegistry() *ruqi.Registry {
-	registry := ruqi.NewRegistry()
-	trigger.Register(registry)
-	gofunc.Register(registry)
-	return registry
-}
-
-func newWorld(t *testing.T, o ruqi.Options) *world {
-	store := memory.Open(memory.Options{Now: o.Now})
-	return &world{t: t, store: store, s: newScheduler(t, store, newRegistry(), o)}
-}
-
-func newScheduler(t *testing.T, store ruqi.JobStore, registry *ruqi.Registry, o ruqi.Options) *ruqi.Scheduler {
-	t.Helper()
-	if o.Zone == nil {
-		o.Zone = time.UTC
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, nil))
-	}
-	s, err := ruqi.New(store, registry, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-func (w *world) start() {
-	w.t.Helper()
-	if err := w.s.Start(w.t.Context()); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-func (w *world) stop() {
-	w.t.Helper()
-	if err := w.s.Shutdown(context.Background()); err != nil {
-		w.t.Error(err)
-	}
-}
-
-func (w *world) add(spec ruqi.JobSpec) ruqi.Job {
-	w.t.Helper()
-	job, _, err := w.s.AddJob(w.t.Context(), spec, ruqi.Fail)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return job
-}
-
-// runs returns a job's whole history, oldest first.
-func runs(t *testing.T, s ruqi.Operations, job string) []ruqi.Run {
-	t.Helper()
-	var all []ruqi.Run
-	query := ruqi.RunQuery{Job: job, Limit: ruqi.MaxPage}
-	for {
-		page, err := s.Runs(t.Context(), query)
-		if err != nil {
-			t.Fatal(err)
-		}
-		all = append(all, page.Runs...)
-		if query.Cursor = page.Next; query.Cursor == "" {
-			slices.Reverse(all)
-			return all
-		}
-	}
-}
-
-func states(runs []ruqi.Run) map[ruqi.RunState]int {
-	n := map[ruqi.RunState]int{}
-	for _, run := range runs {
-		n[run.State]++
-	}
-	return n
-}
-
-func nothing(context.Context) error { return nil }
-
-// sleeping does nothing for d, or until it is told to stop.
-func sleeping(d time.Duration) func(context.Context) error {
-	return func(ctx context.Context) error {
-		select {
-		case <-time.After(d):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func ptr[T any](v T) *T { return &v }
 
 // JT01: hourly with jitter: one run a slot, each in its hour, in time.
 func TestHoursWithJitter(t *testing.T) {
@@ -369,81 +253,6 @@ func TestAnAddedJobWakesTheLoop(t *testing.T) {
 	})
 }
 
-// MF05, MF07, IV-anchors: what an edit does to the next time.
-func TestEditsAndTheNextTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ruqi.Options{})
-		w.start()
-		defer w.stop()
-		spec := ruqi.JobSpec{ID: "six", Trigger: trigger.Every(6 * time.Hour), Task: ruqi.Do(nothing)}
-		first := w.add(spec)
-		time.Sleep(5 * time.Hour)
-		again, added, err := w.s.AddJob(t.Context(), spec, ruqi.Replace)
-		if err != nil || added != ruqi.Replaced || !again.NextNominal.Equal(*first.NextNominal) {
-			t.Fatalf("an equal definition moved the next time from %s to %s (%s, %v)", first.NextNominal, again.NextNominal, added, err)
-		}
-		if _, _, err := w.s.AddJob(t.Context(), spec, ruqi.Fail); !errors.Is(err, ruqi.ErrExists) {
-			t.Errorf("adding it again gives %v, want ErrExists", err)
-		}
-		if kept, added, err := w.s.AddJob(t.Context(), spec, ruqi.Keep); err != nil || added != ruqi.Kept || kept.Version != again.Version {
-			t.Errorf("keep gives %s version %d, %v", added, kept.Version, err)
-		}
-		monthly := w.add(ruqi.JobSpec{ID: "monthly", Trigger: trigger.Crontab("0 5 1 * *"), Task: ruqi.Do(nothing)})
-		berlin, err := time.LoadLocation("Europe/Berlin")
-		if err != nil {
-			t.Fatal(err)
-		}
-		moved, err := w.s.ModifyJob(t.Context(), "monthly", func(job *ruqi.Job) error {
-			job.Trigger, err = trigger.Cron("0 5 1 * *", trigger.CronOptions{Zone: berlin})
-			return err
-		})
-		if err != nil || moved.Version != monthly.Version+1 {
-			t.Fatalf("modify gives version %d, %v", moved.Version, err)
-		}
-		if got := moved.NextNominal.In(berlin); got.Hour() != 5 || got.Day() != 1 || !got.After(time.Now()) {
-			t.Errorf("in the new zone the next time is %s", got)
-		}
-		time.Sleep(2 * time.Second)
-		if all := runs(t, w.s, "monthly"); len(all) != 0 {
-			t.Errorf("changing the zone ran the job: %v", states(all))
-		}
-	})
-}
-
-// Fires that were due when their job was taken away are settled, with the reason.
-func TestTakingAJobAwaySettlesItsFires(t *testing.T) {
-	for _, how := range []string{"paused", "removed", "changed"} {
-		t.Run(how, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, ruqi.Options{})
-				w.start()
-				defer w.stop()
-				w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(nothing)})
-				w.s.Pause()
-				time.Sleep(3*time.Minute + time.Second)
-				var err error
-				switch how {
-				case "paused":
-					_, err = w.s.PauseJob(t.Context(), "j")
-				case "removed":
-					err = w.s.RemoveJob(t.Context(), "j")
-				case "changed":
-					_, err = w.s.ModifyJob(t.Context(), "j", func(job *ruqi.Job) error { job.Trigger = trigger.Every(time.Hour); return nil })
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				w.s.Resume()
-				time.Sleep(5 * time.Second)
-				all := runs(t, w.s, "j")
-				if len(all) != 1 || all[0].State != ruqi.RunMissed || all[0].Coalesced != 2 || !strings.Contains(all[0].Reason, how) {
-					t.Fatalf("recorded %+v, want one missed row for three fires because it was %s", all, how)
-				}
-			})
-		})
-	}
-}
-
 func TestRunNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
@@ -546,28 +355,6 @@ func TestFinishAndMaxRunsAndDelete(t *testing.T) {
 		}
 		if job, err := w.s.ResumeJob(t.Context(), "three"); err != nil || job.State != ruqi.JobFinished {
 			t.Errorf("resume of a job with no runs left gives %s, %v", job.State, err)
-		}
-	})
-}
-
-// PD01, PD05: one rule for dates in the past.
-func TestPastDates(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, ruqi.Options{})
-		w.start()
-		defer w.stop()
-		yesterday := time.Now().Add(-24 * time.Hour)
-		_, _, err := w.s.AddJob(t.Context(), ruqi.JobSpec{ID: "old", Trigger: trigger.Date(yesterday), Task: ruqi.Do(nothing)}, ruqi.Fail)
-		if !errors.Is(err, ruqi.ErrInvalid) {
-			t.Fatalf("a date a day ago gives %v", err)
-		}
-		w.add(ruqi.JobSpec{ID: "graced", Trigger: trigger.Date(yesterday), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MisfireGrace: ptr(48 * time.Hour)}})
-		w.add(ruqi.JobSpec{ID: "just", Trigger: trigger.Date(time.Now().Add(-time.Second)), Task: ruqi.Do(nothing)})
-		time.Sleep(2 * time.Second)
-		for _, id := range []string{"graced", "just"} {
-			if all := runs(t, w.s, id); len(all) != 1 || all[0].State != ruqi.RunSucceeded {
-				t.Errorf("%s: %v, want one run", id, states(all))
-			}
 		}
 	})
 }
