@@ -48,5 +48,8 @@
 // program has ended; it would have waited on it anyway. What the program itself started is not killed
 // that way.
 //
+// Where orphans become children of the service (it is the first process of a container), they are reaped when
+// later runs end; children of the program's other packages are not touched unless they have a session of their own.
+//
 // A process that the kernel cannot end (it waits for a dead disk) holds its run.
 package command

@@ -60,6 +60,7 @@ func run(ctx context.Context, t *Task, environ []string, mark string, execution 
 	}
 	held := out.drain()
 	in.close()
+	defer orphans.ended(p.Pid)
 	if err != nil {
 		return ruqi.Result{Err: fmt.Errorf("wait for the program: %w", err)}
 	}
@@ -83,11 +84,13 @@ func start(t *Task, path string, argv, environ []string, execution ruqi.Executio
 		return nil, nil, nil, fmt.Errorf("not started: the pipe for its output: %w", err)
 	}
 	defer write.Close()
-	proc, err := os.StartProcess(path, argv, &os.ProcAttr{
-		Dir:   t.dir,
-		Env:   environ,
-		Files: []*os.File{stdin, write, write},
-		Sys:   attributes(),
+	proc, err := orphans.start(func() (*os.Process, error) {
+		return os.StartProcess(path, argv, &os.ProcAttr{
+			Dir:   t.dir,
+			Env:   environ,
+			Files: []*os.File{stdin, write, write},
+			Sys:   attributes(),
+		})
 	})
 	if err != nil {
 		in.close()
@@ -109,8 +112,8 @@ func (p *process) groupAlive() bool {
 	if !p.signalGroup(0) {
 		return false
 	}
-	// As the first process of a container the service inherits orphans. Those of this group that have ended are its
-	// to reap; waiting for the group takes no one else's children.
+	// Where this process inherits orphans, those of this group that have ended are its to reap; waiting for the
+	// group takes no one else's children.
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-p.Pid, &status, syscall.WNOHANG, nil)

@@ -159,7 +159,10 @@ func wantGone(t testing.TB, pids []int) {
 	}
 }
 
-// This binary is also what some tests start: a service that is killed, and a process that goes into a group
+// subreaper is set where the system has such a thing.
+var subreaper func() int
+
+// This binary is also what some tests start: a service that is killed, one that inherits orphans, and a process that goes into a group
 // of its own and forgets its environment, which no shell without a terminal does everywhere.
 func TestMain(m *testing.M) {
 	switch os.Getenv("COMMAND_TEST") {
@@ -169,6 +172,8 @@ func TestMain(m *testing.M) {
 	case "group":
 		syscall.Setpgid(0, 0)
 		syscall.Exec("/bin/sh", []string{"sh", "-c", "echo $$; echo ready; exec sleep 300"}, nil)
+	case "subreaper":
+		os.Exit(subreaper())
 	default:
 		os.Exit(m.Run())
 	}

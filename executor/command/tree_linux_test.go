@@ -2,8 +2,13 @@ package command_test
 
 import (
 	"bufio"
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -92,4 +97,68 @@ func TestAServiceThatIsKilledLeavesNoProgram(t *testing.T) {
 			t.Fatal("the program outlived its service")
 		}
 	}
+}
+
+func TestOrphansThatBecomeChildrenOfTheServiceAreReaped(t *testing.T) {
+	service := exec.Command(os.Args[0])
+	service.Env = append(os.Environ(), "COMMAND_TEST=subreaper")
+	if out, err := service.CombinedOutput(); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func init() { subreaper = adopt }
+
+// adopt is the service of that test. It returns its exit status.
+func adopt() int {
+	const setChildSubreaper = 36 // PR_SET_CHILD_SUBREAPER of prctl(2)
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, setChildSubreaper, 1, 0); errno != 0 {
+		fmt.Println(errno)
+		return 1
+	}
+	e := command.New(command.Options{})
+	run := func(text string) ruqi.Result {
+		return e.Execute(context.Background(), command.Shell(text), ruqi.Execution{Run: &ruqi.Run{}, Output: os.Stdout})
+	}
+	own := exec.Command("sh", "-c", "exit 9") // of another package: it is not to be reaped
+	if err := own.Start(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for range 20 {
+		run("(setsid true >/dev/null 2>&1 &) ; (sleep 0.01 >/dev/null 2>&1 &)")
+	}
+	zombies := func() (n int) {
+		out, _ := exec.Command("ps", "-A", "-o", "ppid=,stat=").Output()
+		for line := range strings.Lines(string(out)) {
+			if f := strings.Fields(line); f[0] == strconv.Itoa(os.Getpid()) && strings.HasPrefix(f[1], "Z") {
+				n++
+			}
+		}
+		return n
+	}
+	// Many at once, while the service looks for orphans: each must keep its own exit code.
+	deadline := time.Now().Add(bound)
+	for zombies() > 1 {
+		if time.Now().After(deadline) {
+			fmt.Println(zombies(), "zombies are left")
+			return 1
+		}
+		var all sync.WaitGroup
+		for n := range 8 {
+			all.Go(func() {
+				if r := run(fmt.Sprintf("exit %d", n)); r.ExitCode == nil || *r.ExitCode != n {
+					fmt.Println("exit", n, "became", r.Err)
+					os.Exit(1)
+				}
+			})
+		}
+		all.Wait()
+	}
+	own.Wait()
+	if own.ProcessState == nil || own.ProcessState.ExitCode() != 9 {
+		fmt.Println("the exit status of another package's child was taken")
+		return 1
+	}
+	return 0
 }
