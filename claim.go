@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 )
@@ -28,8 +29,8 @@ const (
 // claimLoop takes what is due and hands it out, until ctx ends. It alone decides when to look.
 func (s *Scheduler) claimLoop(ctx context.Context) {
 	var hints <-chan struct{}
-	if waker, ok := s.store.(Waker); ok {
-		ch, stop := waker.Wake()
+	if s.waker != nil {
+		ch, stop := s.waker.Wake()
 		defer stop()
 		hints = ch
 	}
@@ -76,29 +77,32 @@ func nextLook(claimed *Claimed, fruitless time.Duration) (wait, nextFruitless ti
 
 // claim makes one step: it takes what is due within the free slots, and starts it.
 func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
-	s.claiming.Lock()
-	defer s.claiming.Unlock()
+	s.claiming <- struct{}{}
+	defer func() { <-s.claiming }()
 	owner := s.lease.owner()
 	request := ClaimRequest{Owner: owner, Needs: *s.needs.Load(), Except: s.unread.ids(), Limit: claimLimit}
 	if s.mayStart() {
 		request.Slots = s.runs.free()
 	}
-	var broken map[string]error
+	var decided decisions
 	claimed, err := s.store.Claim(ctx, request, func(now time.Time, due []Due) []Plan {
-		var plans []Plan
-		plans, broken = s.decide(now, due, request.Slots)
-		return plans
+		decided = s.decide(now, due, request.Slots)
+		return decided.plans
 	})
 	s.health.note(err)
 	if err != nil {
-		if errors.Is(err, ErrLeaseLost) {
+		switch {
+		case errors.Is(err, ErrLeaseLost):
 			s.lease.ask() // the next beat tells whether it is lost for good
-		} else if ctx.Err() == nil {
+		case errors.Is(err, ErrUnavailable):
+			s.log.Warn("claim failed", "error", err)
+		default:
+			s.doubt.Store(true)
 			s.log.Warn("claim failed", "error", err)
 		}
 		return Claimed{}, nil, err
 	}
-	for id, err := range broken {
+	for id, err := range decided.broken {
 		if s.unread.add(id) {
 			s.log.Error("job cannot be read; it is parked on this instance", "job", id, "error", err)
 			s.emit(Event{Kind: EventJobParked, JobID: id, Reason: err.Error()})
@@ -112,7 +116,9 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 	}
 	started := s.dispatch(owner, &claimed)
 	s.emitSettled(claimed.Settled)
-	s.emitFinished(claimed.Jobs)
+	for i := range decided.finished {
+		s.emit(Event{Kind: EventJobFinished, JobID: decided.finished[i].JobID, Reason: decided.finished[i].Reason})
+	}
 	if len(claimed.Cancel) > 0 {
 		s.cancelAsked(ctx, claimed.Cancel)
 	}
@@ -124,30 +130,38 @@ func (s *Scheduler) mayStart() bool {
 	return !s.paused.Load() && s.state.Load() == stateRunning && s.lease.trusted() && s.finished.len() < maxFinished
 }
 
+// decisions are what one claim makes of what is due.
+type decisions struct {
+	plans    []Plan
+	finished []Plan           // those that end their job
+	broken   map[string]error // jobs that cannot be read, or break their law
+}
+
 // decide plans every due job within the free slots. A job whose definition cannot be read,
 // or breaks its law, is left alone and named.
-func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int) (plans []Plan, broken map[string]error) {
-	free := make(map[string]int, len(slots))
-	for pool, n := range slots {
-		free[pool] = n
-	}
-	plans = make([]Plan, 0, len(due))
+func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int) decisions {
+	free := maps.Clone(slots)
+	d := decisions{plans: make([]Plan, 0, len(due))}
 	for i := range due {
 		job := &due[i].Job
 		plan, taken, ok, err := s.planSafely(now, due[i], free[job.Pool])
 		if err != nil {
-			if broken == nil {
-				broken = map[string]error{}
+			if d.broken == nil {
+				d.broken = map[string]error{}
 			}
-			broken[job.ID] = err
+			d.broken[job.ID] = err
 			continue
 		}
-		if ok {
-			free[job.Pool] -= taken
-			plans = append(plans, plan)
+		if !ok {
+			continue
+		}
+		free[job.Pool] -= taken
+		d.plans = append(d.plans, plan)
+		if plan.State == JobFinished && job.State != JobFinished {
+			d.finished = append(d.finished, plan)
 		}
 	}
-	return plans, broken
+	return d
 }
 
 // planSafely is planJob for definitions and triggers that may fail or panic.

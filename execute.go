@@ -79,10 +79,17 @@ func (a *activeRuns) add(runs []*activeRun) {
 	}
 }
 
+// release frees the run's slot.
+func (a *activeRuns) release(r *activeRun) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.used[r.spec.Executor]--
+}
+
+// remove forgets the run, whose end waits to be written by then.
 func (a *activeRuns) remove(r *activeRun) {
 	a.mu.Lock()
 	delete(a.byID, r.run.ID)
-	a.used[r.spec.Executor]--
 	idle := len(a.byID) == 0
 	a.mu.Unlock()
 	if idle {
@@ -217,8 +224,9 @@ func (a *activeRun) end(result *Result) {
 	}
 	done.RemoveJob = a.spec.Policy.DeleteWhenFinished
 	a.cancel(nil)
-	a.s.runs.remove(a)
+	a.s.runs.release(a) // first, so that the claim that follows the written end finds it
 	a.s.finished.add(finishedRun{a, done})
+	a.s.runs.remove(a)
 }
 
 // outcome is the state a run ends in, and why. What ended its context comes before

@@ -3,6 +3,7 @@ package ruqi
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -21,7 +22,7 @@ type finishedRun struct {
 type finishQueue struct {
 	mu      sync.Mutex // guards waiting, writing
 	waiting []finishedRun
-	writing int
+	writing []finishedRun
 	kicks   chan struct{} // capacity 1
 	empty   signal
 }
@@ -46,13 +47,13 @@ func (q *finishQueue) take(most int) []finishedRun {
 	if len(q.waiting) == 0 {
 		q.waiting = nil
 	}
-	q.writing = n
+	q.writing = batch
 	return batch
 }
 
 func (q *finishQueue) wrote() {
 	q.mu.Lock()
-	q.writing = 0
+	q.writing = nil
 	empty := len(q.waiting) == 0
 	q.mu.Unlock()
 	if empty {
@@ -63,7 +64,15 @@ func (q *finishQueue) wrote() {
 func (q *finishQueue) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.waiting) + q.writing
+	return len(q.waiting) + len(q.writing)
+}
+
+// has reports whether the end of that run is on its way to the store.
+func (q *finishQueue) has(id int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	is := func(f finishedRun) bool { return f.done.Run.ID == id }
+	return slices.ContainsFunc(q.waiting, is) || slices.ContainsFunc(q.writing, is)
 }
 
 // drain waits until everything is written, or ctx ends, and returns how many are not.
@@ -136,7 +145,13 @@ func (s *Scheduler) finish(ctx context.Context, owner Owner, batch []finishedRun
 		return nil
 	})
 	late, err := s.finishDone(ctx, owner, done)
-	if err != nil && ctx.Err() == nil {
+	if ctx.Err() != nil && err != nil { // the scheduler gives up: the rows will be lost with its lease
+		for _, f := range batch {
+			close(f.run.written)
+		}
+		return
+	}
+	if err != nil {
 		s.log.Error("ends of runs could not be written together; trying one by one", "runs", len(done), "error", err)
 		late = s.finishOneByOne(ctx, owner, done)
 	}

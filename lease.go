@@ -148,16 +148,25 @@ func (s *Scheduler) beatLoop(ctx context.Context) {
 			s.kick() // nothing could be claimed meanwhile
 		}
 		s.rescueAll(ctx)
+		s.reconcile(ctx)
 	}
 }
 
 // rescueStep bounds the runs ended in one step of the store.
 const rescueStep = 500
 
+// rescueSteps bounds the steps between two heartbeats.
+const rescueSteps = 10
+
 // rescueAll ends the running runs of dead instances.
 func (s *Scheduler) rescueAll(ctx context.Context) {
-	for {
-		dead, err := s.store.Rescue(ctx, s.lease.owner(), rescueStep, s.rescue)
+	for range rescueSteps {
+		again := map[int64]*Run{}
+		dead, err := s.store.Rescue(ctx, s.lease.owner(), rescueStep, func(now time.Time, dead Run, job *JobRecord) Done {
+			done := s.rescue(now, dead, job)
+			again[dead.ID] = done.Again
+			return done
+		})
 		s.health.note(err)
 		if err != nil {
 			if ctx.Err() == nil {
@@ -168,6 +177,9 @@ func (s *Scheduler) rescueAll(ctx context.Context) {
 		for i := range dead {
 			s.log.Warn("run lost: its instance died", "run", dead[i].ID, "job", dead[i].JobID, "instance", dead[i].Owner.Instance)
 			s.emitEnd(&dead[i])
+			if next := again[dead[i].ID]; next != nil {
+				s.emitRun(EventRunRetrying, next, next.Reason)
+			}
 		}
 		if len(dead) > 0 {
 			s.ends.tell()
@@ -177,6 +189,54 @@ func (s *Scheduler) rescueAll(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// reconcile looks for rows that run under this instance's name and that it knows nothing of: a
+// claim whose answer was lost on the way. They are ended as lost, so that no row stays running for ever.
+func (s *Scheduler) reconcile(ctx context.Context) {
+	if !s.doubt.Swap(false) {
+		return
+	}
+	s.claiming <- struct{}{} // no claim is on its way while we look
+	defer func() { <-s.claiming }()
+	owner, query := s.lease.owner(), RunQuery{States: []RunState{RunRunning}, Limit: MaxPage}
+	for {
+		page, err := s.store.Runs(ctx, query)
+		if err != nil {
+			s.doubt.Store(true)
+			return
+		}
+		for _, run := range page.Runs {
+			if run.Owner != owner || s.runs.get(run.ID) != nil || s.finished.has(run.ID) {
+				continue
+			}
+			s.log.Error("a claimed run was never started; ending it as lost", "run", run.ID, "job", run.JobID)
+			done := Done{Run: run}
+			done.Run.State, done.Run.Reason = RunLost, "it was claimed, but the answer of the store was lost before it started"
+			if rec, spec := s.specNow(ctx, run.JobID); rec != nil {
+				done.Again, done.RemoveJob = rerun(&done.Run, spec, micro(s.options.Now())), spec.Policy.DeleteWhenFinished
+			}
+			if _, err := s.store.Finish(ctx, owner, []Done{done}); err != nil {
+				s.doubt.Store(true)
+			}
+		}
+		if query.Cursor = page.Next; query.Cursor == "" {
+			return
+		}
+	}
+}
+
+// specNow reads a job and its definition; nil if either cannot be read.
+func (s *Scheduler) specNow(ctx context.Context, id string) (*JobRecord, *JobSpec) {
+	page, err := s.store.Jobs(ctx, JobQuery{IDs: []string{id}, Limit: 1})
+	if err != nil || len(page.Jobs) == 0 {
+		return nil, nil
+	}
+	spec, err := s.specOf(&page.Jobs[0])
+	if err != nil {
+		return nil, nil
+	}
+	return &page.Jobs[0], spec
 }
 
 // rescue decides about one run of a dead instance. It is pure but for reading definitions.

@@ -144,15 +144,3 @@ func (s *Scheduler) emitSettled(runs []Run) {
 		s.emitEnd(&runs[i])
 	}
 }
-
-// emitFinished tells of jobs that a claim has finished.
-func (s *Scheduler) emitFinished(jobs []JobRecord) {
-	if s.listeners.any.Load() == 0 {
-		return
-	}
-	for i := range jobs {
-		if jobs[i].State == JobFinished {
-			s.emit(Event{Kind: EventJobFinished, JobID: jobs[i].ID, Reason: jobs[i].Reason})
-		}
-	}
-}

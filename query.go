@@ -231,12 +231,9 @@ func (s *Scheduler) Output(ctx context.Context, id int64, from int64, limit int)
 // Status implements Operations. It answers also when the store does not: StoreError says so.
 func (s *Scheduler) Status(ctx context.Context) (Status, error) {
 	status := Status{
-		Instance: s.options.Instance, State: s.stateName(), Store: "unknown",
+		Instance: s.options.Instance, State: s.stateName(), Store: s.describe,
 		Slots: s.runs.use(), EventsDropped: s.listeners.dropped.Load(),
 		Release: s.options.Release, Zone: s.options.Zone.String(), Jobs: map[JobState]int64{},
-	}
-	if d, ok := s.store.(Describer); ok {
-		status.Store = d.Describe()
 	}
 	status.CheckTime, status.NextWakeup = s.looks.last()
 	counts, err := s.store.Count(ctx)

@@ -14,6 +14,8 @@ import (
 // called by many goroutines. One that is not started can still edit and list jobs.
 type Scheduler struct {
 	store     JobStore
+	waker     Waker  // the store, if it is one
+	describe  string // what and where the store is
 	registry  *Registry
 	options   Options
 	log       *slog.Logger
@@ -34,10 +36,11 @@ type Scheduler struct {
 	watch    clockWatch
 
 	paused    atomic.Bool
-	blocked   atomic.Bool // the last claim left something due: the end of a run may free it
-	claiming  sync.Mutex  // held while one claim is made and its runs are registered
-	writing   sync.Mutex  // held while output is on its way to the store
-	lifecycle sync.Mutex  // held by Start, Shutdown and Tick while they change state
+	blocked   atomic.Bool   // the last claim left something due: the end of a run may free it
+	claiming  chan struct{} // holds one token while a claim is made and its runs are registered
+	doubt     atomic.Bool   // a claim failed in a way that may have happened in the store all the same
+	writing   sync.Mutex    // held while output is on its way to the store
+	lifecycle sync.Mutex    // held by Start, Shutdown and Tick while they change state
 	state     atomic.Int32
 	stop      context.CancelCauseFunc // ends the loops; set while they run
 	loops     sync.WaitGroup
@@ -62,8 +65,15 @@ func New(store JobStore, registry *Registry, options Options) (*Scheduler, error
 	}
 	_, keepsLive := store.(LiveKeeper)
 	s := &Scheduler{
-		store: store, registry: registry, options: options, log: options.Logger, keepsLive: keepsLive,
-		kicks: make(chan struct{}, 1),
+		store: guardedStore{store}, registry: registry, options: options, log: options.Logger, keepsLive: keepsLive,
+		kicks: make(chan struct{}, 1), claiming: make(chan struct{}, 1),
+	}
+	s.describe = "a store"
+	if d, ok := store.(Describer); ok {
+		s.describe = d.Describe()
+	}
+	if w, ok := store.(Waker); ok {
+		s.waker = w
 	}
 	s.listeners.log = options.Logger
 	s.finished.kicks = make(chan struct{}, 1)
@@ -158,11 +168,13 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 		return nil
 	}
 	s.state.Store(stateStopping) // from here on a claim takes nothing
-	s.claiming.Lock()            // and none is half way
-	s.claiming.Unlock()          //nolint:staticcheck // SA2001: the lock is a barrier
-	s.kick()                     // so that the store hears of it
 	drain, cancel := context.WithTimeout(ctx, s.options.Drain)
 	defer cancel()
+	select {
+	case s.claiming <- struct{}{}: // and none is half way, unless the store hangs
+		<-s.claiming
+	case <-drain.Done():
+	}
 	s.runs.wait(drain)
 	err := s.endAll()
 	s.emit(Event{Kind: EventShutdown})

@@ -19,6 +19,8 @@ import (
 type gate struct {
 	*memory.Store
 	refuse atomic.Bool
+	panics atomic.Bool
+	forget atomic.Bool // the answer of the next claim that took something is lost
 	held   atomic.Pointer[chan struct{}]
 }
 
@@ -31,6 +33,9 @@ func (g *gate) pass(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+	if g.panics.Load() {
+		panic("a bug in the store")
 	}
 	if g.refuse.Load() {
 		return errAway
@@ -49,7 +54,11 @@ func (g *gate) Claim(ctx context.Context, r ruqi.ClaimRequest, decide func(time.
 	if err := g.pass(ctx); err != nil {
 		return ruqi.Claimed{}, err
 	}
-	return g.Store.Claim(ctx, r, decide)
+	claimed, err := g.Store.Claim(ctx, r, decide)
+	if len(claimed.Runs) > 0 && g.forget.Swap(false) {
+		return ruqi.Claimed{}, errors.New("the connection broke after the commit")
+	}
+	return claimed, err
 }
 
 func (g *gate) Finish(ctx context.Context, o ruqi.Owner, d []ruqi.Done) ([]int64, error) {
@@ -112,7 +121,7 @@ func covered(t *testing.T, all []ruqi.Run, period time.Duration) {
 
 // DB01, MF03, MF09: a store that fails or hangs for a while costs time, never a fire; what ran goes on and is recorded.
 func TestAStoreThatIsAwayCostsNoFire(t *testing.T) {
-	for _, how := range []string{"refuses", "hangs"} {
+	for _, how := range []string{"refuses", "hangs", "panics"} {
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := &gate{Store: memory.Open(memory.Options{})}
@@ -133,9 +142,13 @@ func TestAStoreThatIsAwayCostsNoFire(t *testing.T) {
 				}
 				time.Sleep(30*time.Second + 500*time.Millisecond)
 				undo := func() { g.refuse.Store(false) }
-				if how == "hangs" {
+				switch how {
+				case "hangs":
 					undo = g.hold()
-				} else {
+				case "panics":
+					g.panics.Store(true)
+					undo = func() { g.panics.Store(false) }
+				default:
 					g.refuse.Store(true)
 				}
 				time.Sleep(time.Minute)
@@ -237,6 +250,31 @@ func TestAFrozenInstanceLosesItsRuns(t *testing.T) {
 			})
 		})
 	}
+}
+
+// OV03: a claim that happened, but whose answer never came, leaves no row running for ever.
+func TestAClaimWhoseAnswerIsLostIsSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{Store: memory.Open(memory.Options{})}
+		s := newScheduler(t, g, newRegistry(), ruqi.Options{})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(nothing), Policy: ruqi.Policy{OnLost: ruqi.LostRerun}}, ruqi.Fail)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.forget.Store(true)
+		time.Sleep(5*time.Minute + 30*time.Second)
+		all := runs(t, s, "j")
+		covered(t, all, time.Minute)
+		if got := states(all); got[ruqi.RunLost] != 1 || got[ruqi.RunSucceeded] != 5 || len(all) != 6 {
+			t.Errorf("recorded %v, want the lost claim, its second attempt and four more", got)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // A wallClock is a clock that can jump.
