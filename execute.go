@@ -18,6 +18,9 @@ var (
 	errShutdown  = errors.New("its instance was shut down")
 )
 
+// errGoexit is how a task ends that neither returns nor panics.
+var errGoexit = errors.New("its goroutine was ended by runtime.Goexit")
+
 // abandonAfter is how long, past its kill grace, a run that was told to stop may
 // go on before the scheduler gives it up: a goroutine cannot be ended by force. Its slot is free then.
 const abandonAfter = 5 * time.Second
@@ -174,8 +177,9 @@ func (s *Scheduler) dispatch(owner Owner, claimed *Claimed) []*activeRun {
 // execute runs the task to its end.
 func (a *activeRun) execute() {
 	a.s.emitRun(EventRunStarted, a.run, "")
-	result := a.call()
-	a.end(&result)
+	result := Result{Err: errGoexit}
+	defer func() { a.end(&result) }() // also when the task ends its goroutine with runtime.Goexit
+	result = a.call()
 }
 
 // call asks the executor; a panic is the run's failure, not the program's.

@@ -61,7 +61,7 @@ func (r *Registry) RegisterExecutor(e Executor) {
 
 // Func registers fn under a name, by which jobs refer to it (Call). Its arguments
 // are plain JSON: they are decoded into a new Args for each run, and checked when a
-// job is added (unknown members are refused). It panics if the name is taken or empty.
+// job is added (unknown members are refused). It panics if the name is taken, empty, or "closure".
 func Func[Args any](r *Registry, name string, fn func(ctx context.Context, args Args) error) {
 	decode := func(data json.RawMessage) (Args, error) {
 		var args Args
@@ -80,8 +80,8 @@ func Func[Args any](r *Registry, name string, fn func(ctx context.Context, args 
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, taken := r.functions[name]; taken || name == "" {
-		panic(fmt.Sprintf("ruqi: function name %q is empty or registered twice", name))
+	if _, taken := r.functions[name]; taken || name == "" || name == closureName {
+		panic(fmt.Sprintf("ruqi: function name %q is empty, reserved, or registered twice", name))
 	}
 	r.functions[name] = function{
 		check: func(data json.RawMessage) error { _, err := decode(data); return err },
@@ -214,10 +214,13 @@ func Call(name string, args any) *FuncTask {
 	return t
 }
 
+// closureName stands where a function's name would.
+const closureName = "closure"
+
 // Do returns a task that calls fn. Only a store in memory takes it (ErrClosure), since a
 // closure cannot be found again after a restart.
 func Do(fn func(ctx context.Context) error) *FuncTask {
-	return &FuncTask{name: "closure", closure: fn}
+	return &FuncTask{name: closureName, closure: fn}
 }
 
 // Name returns the function's name; "closure" for a closure.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -200,9 +201,10 @@ func TestFailuresStayWithTheirRun(t *testing.T) {
 		defer close(hold)
 		w.add(ruqi.JobSpec{ID: "panics", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { panic("oh") })})
 		w.add(ruqi.JobSpec{ID: "fails", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { return errors.New("no luck") })})
+		w.add(ruqi.JobSpec{ID: "exits", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { runtime.Goexit(); return nil })})
 		w.add(ruqi.JobSpec{ID: "works", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)})
 		time.Sleep(20*time.Minute + 500*time.Millisecond)
-		for id, want := range map[string]ruqi.RunState{"panics": ruqi.RunFailed, "fails": ruqi.RunFailed, "works": ruqi.RunSucceeded} {
+		for id, want := range map[string]ruqi.RunState{"panics": ruqi.RunFailed, "fails": ruqi.RunFailed, "exits": ruqi.RunFailed, "works": ruqi.RunSucceeded} {
 			all := runs(t, w.s, id)
 			if n := states(all)[want]; n < 1000 || n != len(all) {
 				t.Errorf("%s: %v, want all %s", id, states(all), want)
