@@ -128,12 +128,13 @@ func (a *app) explain(err error) []string {
 	return strings.Split(err.Error(), "\n")
 }
 
-// label puts the name of what was wrong before the message, where it does not begin with it.
+// label puts the name of what was wrong before the message, in the place of the name that
+// the message may begin with.
 func label(name, message string) string {
-	if bare := strings.TrimLeft(name, "-"); name == "" || strings.HasPrefix(message, bare+": ") {
+	if name == "" {
 		return message
 	}
-	return name + ": " + message
+	return name + ": " + strings.TrimPrefix(message, strings.TrimLeft(name, "-")+": ")
 }
 
 func (a *app) root() *cobra.Command {

@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strings"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/wire"
@@ -105,7 +105,8 @@ func parseJobFile(name string, data []byte) ([]document, error) {
 
 // read turns a node into the value that JSON has for it, and notes where it stands.
 func (d document) read(node ast.Node, pointer string, deep int) (any, error) {
-	if at := node.GetToken().Position; d.places[pointer] == (place{}) {
+	if _, noted := d.places[pointer]; !noted {
+		at := begin(node).Position
 		d.places[pointer] = place{at.Line, at.Column}
 	}
 	if deep > maxYAMLDeep {
@@ -123,10 +124,9 @@ func (d document) read(node ast.Node, pointer string, deep int) (any, error) {
 	case *ast.IntegerNode:
 		return n.Value, nil
 	case *ast.FloatNode:
-		if math.IsInf(n.Value, 0) || math.IsNaN(n.Value) {
-			return nil, usage("%s: JSON has no such number", d.at(pointer))
-		}
 		return n.Value, nil
+	case *ast.InfinityNode, *ast.NanNode:
+		return nil, usage("%s: JSON has no such number", d.at(pointer))
 	case *ast.MappingValueNode:
 		return d.readMapping([]*ast.MappingValueNode{n}, pointer, deep)
 	case *ast.MappingNode:
@@ -143,6 +143,19 @@ func (d document) read(node ast.Node, pointer string, deep int) (any, error) {
 		return list, nil
 	}
 	return nil, usage("%s: a job file has no anchors, aliases, merges or tags", d.at(pointer))
+}
+
+// begin returns the first token of a node; that of a mapping is its first key, not the colon.
+func begin(node ast.Node) *token.Token {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		if len(n.Values) > 0 && !n.IsFlowStyle {
+			return n.Values[0].Key.GetToken()
+		}
+	case *ast.MappingValueNode:
+		return n.Key.GetToken()
+	}
+	return node.GetToken()
 }
 
 func (d document) readMapping(values []*ast.MappingValueNode, pointer string, deep int) (any, error) {
@@ -181,8 +194,10 @@ func (d document) check(registry *ruqi.Registry) error {
 	}
 	var faults ruqi.Faults
 	for _, f := range invalid.Faults {
-		task, _ := d.value["task"].(object)
-		if f.Pointer == "/trigger/kind" || f.Pointer == "/task/kind" || task["kind"] == "func" && strings.HasPrefix(f.Pointer, "/task/") {
+		part, member, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
+		known, _ := d.value[part].(object)
+		kind, _ := known["kind"].(string)
+		if member == "kind" && kind != "" || part == "task" && kind == "func" {
 			continue
 		}
 		faults.Merge("", &ruqi.InvalidError{Faults: []ruqi.Fault{f}})

@@ -94,15 +94,14 @@ var flagOf = map[string]string{
 
 // names tells which flag a fault is about.
 func (f *jobFlags) names(pointer string) string {
+	last := pointer[strings.LastIndexByte(pointer, '/')+1:]
+	if flag := strings.ReplaceAll(last, "_", "-"); flagOf[pointer] == "" && f.set.Lookup(flag) != nil {
+		return "--" + flag
+	}
 	for p := pointer; p != ""; p = p[:strings.LastIndexByte(p, '/')] {
 		if flag, known := flagOf[p]; known {
 			return flag
 		}
-	}
-	last := pointer[strings.LastIndexByte(pointer, '/')+1:]
-	flag := strings.ReplaceAll(last, "_", "-")
-	if f.set.Lookup(flag) != nil {
-		return "--" + flag
 	}
 	return strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", ".")
 }

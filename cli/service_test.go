@@ -1,0 +1,215 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binDir holds the program that the tests build once.
+var binDir string
+
+func TestMain(m *testing.M) {
+	var err error
+	if binDir, err = os.MkdirTemp("", "ruqi-cli-test"); err != nil {
+		panic(err)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(binDir)
+	os.Exit(status)
+}
+
+var build = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(binDir, "ruqi")
+	out, err := exec.Command("go", "build", "-o", path, "../cmd/ruqi").CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("%w: %s", err, out)
+	}
+	return path, err
+})
+
+// A service is the real program, serving in a process of its own.
+type service struct {
+	t       *testing.T
+	dir     string // data directory
+	url     string
+	command *exec.Cmd
+	log     *buffer
+	exited  chan struct{}
+}
+
+// buffer can be read while it is written.
+type buffer struct {
+	mu sync.Mutex // guards b
+	b  bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+const patience = 30 * time.Second // for what takes a second or less on an idle machine
+
+// program returns the real program with these arguments and this data directory, not yet
+// started, with a clean environment.
+func program(t *testing.T, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A context of its own: the test's ends before its clean-ups.
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Env = []string{"RUQI_DATA_DIR=" + dir, "PATH=" + os.Getenv("PATH")}
+	return cmd
+}
+
+// serve starts the program on the data directory and waits until it listens.
+func serve(t *testing.T, dir string, args ...string) *service {
+	t.Helper()
+	return start(t, dir, program(t, dir, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...))
+}
+
+// start is serve for a command that is made already.
+func start(t *testing.T, dir string, cmd *exec.Cmd) *service {
+	t.Helper()
+	s := &service{t: t, dir: dir, command: cmd, log: &buffer{}, exited: make(chan struct{})}
+	s.command.Stderr = s.log
+	stdout, err := s.command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	url, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
+	if !found {
+		_ = s.command.Wait()
+		t.Fatalf("first line %q, %v: %s", line, err, s.log)
+	}
+	s.url = url
+	go func() {
+		defer close(s.exited)
+		_, _ = io.Copy(io.Discard, stdout)
+		_ = s.command.Wait() // its status is in ProcessState
+	}()
+	t.Cleanup(func() {
+		_ = s.command.Process.Kill()
+		<-s.exited
+		if t.Failed() {
+			t.Logf("log of the service:\n%s", s.log)
+		}
+	})
+	return s
+}
+
+// signal sends a signal, TERM as a rule.
+func (s *service) signal(sig syscall.Signal) {
+	s.t.Helper()
+	if err := s.command.Process.Signal(sig); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// wait returns the exit status, once there is one.
+func (s *service) wait() int {
+	s.t.Helper()
+	select {
+	case <-s.exited:
+	case <-time.After(patience):
+		s.t.Fatalf("still runs after %v", patience)
+	}
+	return s.command.ProcessState.ExitCode()
+}
+
+func (s *service) token() string {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.dir, "admin-token"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// ruqi does a command line against the service, in this process.
+func (s *service) ruqi(args ...string) command {
+	s.t.Helper()
+	return run(s.t, map[string]string{"RUQI_SERVER": s.url, "RUQI_DATA_DIR": s.dir}, "", args...)
+}
+
+// ok is ruqi for what must succeed.
+func (s *service) ok(args ...string) string {
+	s.t.Helper()
+	got := s.ruqi(args...)
+	if got.status != 0 {
+		s.t.Fatalf("ruqi %q: exit %d: %s", args, got.status, got.errors)
+	}
+	return got.out
+}
+
+// fails is ruqi for what must fail with the status, and say so.
+func (s *service) fails(status int, want string, args ...string) {
+	s.t.Helper()
+	got := s.ruqi(args...)
+	if got.status != status || got.out != "" || !strings.Contains(got.errors, want) {
+		s.t.Errorf("ruqi %q: exit %d, want %d and %q: %s%s", args, got.status, status, want, got.out, got.errors)
+	}
+}
+
+// eventually asks until ok.
+func (s *service) eventually(what string, ok func() bool) {
+	s.t.Helper()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-limit.C:
+			s.t.Fatalf("not within %v: %s", patience, what)
+		case <-tick.C:
+		}
+	}
+}
+
+// get asks a path with a token, or without one.
+func (s *service) get(path, token string) int {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+path, nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0 // nobody answers any more
+	}
+	_ = resp.Body.Close()
+	return resp.StatusCode
+}
