@@ -26,8 +26,8 @@ const (
 	bareInsert = `INSERT INTO run (id, job, nominal, state, started, owner, task) VALUES (?, ?, ?, 1, ?, ?, ?)`
 	bareFinish = `UPDATE run SET state = 2, finished = ? WHERE id = ? AND state = 1`
 
-	sameAddJob = `INSERT INTO rq_job (id, state, reason, pool, needs, priority, max_instances, next_nominal, next_due, run_count)
-		VALUES (?, 0, '', 'default', 'func:noop', 0, 1, ?2, ?2, 0)`
+	sameAddJob = `INSERT INTO rq_job (id, state, reason, pool, needs, priority, max_instances, next_nominal, next_due, run_count, rev)
+		VALUES (?, 0, '', 'default', 'func:noop', 0, 1, ?2, ?2, 0, 1)`
 	sameMove   = `UPDATE rq_job SET next_nominal = ?1, next_due = ?1, run_count = run_count + 1 WHERE id = ?2`
 	sameInsert = `INSERT INTO rq_run (id, job_id, cause, nominal, attempt, state, due, started, instance, epoch, job_name, task, params)
 		VALUES (?1, ?2, 0, ?3, 1, 1, ?3, ?4, ?5, 1, ?2, ?6, '{}')`

@@ -367,6 +367,9 @@ type candidate struct {
 	due    int64
 	active int
 	rows   []int64
+	// spec and tags are shared with the definitions kept: to be copied, not handed out.
+	spec []byte
+	tags []string
 }
 
 // byUrgency orders by priority, then by the time of waiting, then by id.
@@ -374,27 +377,28 @@ func byUrgency(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.due, b.due), cmp.Compare(a.ID, b.ID))
 }
 
-const sqlDueJobs = `SELECT ` + jobColumns + `,
-	(SELECT count(*) FROM rq_run a INDEXED BY rq_run_alive WHERE a.job_id = j.id AND a.state < 2 AND (a.state = 1 OR a.batch <> 0))
-	FROM rq_job j INDEXED BY rq_job_due CROSS JOIN rq_definition d ON d.seq = j.seq
+const sqlDueJobs = `SELECT ` + hotColumns + ` FROM rq_job j INDEXED BY rq_job_due
 	WHERE j.pool = ? AND j.priority = ? AND j.next_due <= ? AND j.state = 0 ORDER BY j.next_due`
-
-const sqlJobBySeq = `SELECT ` + jobColumns + `, (` + sqlActiveOfJ + `)
-	FROM rq_job j CROSS JOIN rq_definition d ON d.seq = j.seq WHERE j.seq = ?`
-
-const sqlActiveOfJ = `SELECT count(*) FROM rq_run a INDEXED BY rq_run_alive WHERE a.job_id = j.id AND a.state < 2 AND (a.state = 1 OR a.batch <> 0)`
+const sqlJobBySeq = `SELECT ` + hotColumns + ` FROM rq_job j WHERE j.seq = ?`
 
 // candidates returns the most urgent jobs of an open pool, at most as many as it has slots.
-func (l *look) candidates(pool string) ([]*candidate, error) {
+func (cl *claim) candidates(pool string) ([]*candidate, error) {
+	l := &cl.look
 	slots := min(l.want.Slots[pool], l.want.limit)
 	var list []*candidate
 	seen := map[int64]bool{}
+	known := &cl.store.definitions
 	add := func(r row) error {
-		j, err := scanJob(r)
-		if err != nil {
+		if len(list) == slots {
+			return errStop
+		}
+		d, err := known.get(l.conn, r.int(0), r.int(1))
+		if err != nil || !l.want.serves(d.ID, d.Needs) {
 			return err
 		}
-		c := &candidate{jobRow: j, pool: pool, active: int(r.int(jobColumnCount))}
+		c := &candidate{pool: pool, spec: d.Spec, tags: d.Tags}
+		c.jobRow, c.active = d.scanHot(r)
+		j := &c.jobRow
 		due := j.State == ruqi.JobActive && j.NextDue != nil && !j.NextDue.After(l.now)
 		if due {
 			c.due = sqlstore.Micros(*j.NextDue)
@@ -410,20 +414,13 @@ func (l *look) candidates(pool string) ([]*candidate, error) {
 		return nil
 	}
 	err := l.priorities(pool, func(priority int64) (bool, error) {
-		err := l.query(sqlDueJobs, []any{pool, priority, l.us}, func(r row) error {
-			if len(list) == slots {
-				return errStop
-			}
-			if !l.want.serves(r.text(1), r.text(5)) {
-				return nil
-			}
-			return add(r)
-		})
+		err := l.query(sqlDueJobs, []any{pool, priority, l.us}, add)
 		return len(list) < slots, err
 	})
 	if err != nil {
 		return nil, err
 	}
+	slots += len(l.waiting.jobs) // those too are candidates, and the least urgent go below
 	for seq, w := range l.waiting.jobs {
 		if w.pool != pool || seen[seq] {
 			continue
@@ -433,5 +430,5 @@ func (l *look) candidates(pool string) ([]*candidate, error) {
 		}
 	}
 	slices.SortStableFunc(list, byUrgency)
-	return list[:min(slots, len(list))], nil
+	return list[:min(slots-len(l.waiting.jobs), len(list))], nil
 }

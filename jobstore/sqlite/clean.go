@@ -243,6 +243,7 @@ func (w *sweep) excess(c *conn, job string, limit int, chosen map[int64]bool, ro
 
 const sqlDeleteOutput = `DELETE FROM rq_output WHERE run_id IN (SELECT value FROM json_each(?))`
 const sqlDeleteRuns = `DELETE FROM rq_run WHERE id IN (SELECT value FROM json_each(?)) AND state > 1`
+const sqlDeleteMore = `DELETE FROM rq_run_more WHERE run_id IN (SELECT value FROM json_each(?))`
 const sqlHasJob = `SELECT EXISTS (SELECT 1 FROM rq_job WHERE id = ?)`
 
 // deleteRuns deletes rows and their output, and counts the rows.
@@ -253,8 +254,10 @@ func (st *step) deleteRuns(rows []found) (int, error) {
 		ids[i], jobs[i] = r.id, r.job
 	}
 	list := jsonOf(ids)
-	if _, err := st.exec(sqlDeleteOutput, list); err != nil {
-		return 0, err
+	for _, sql := range []string{sqlDeleteOutput, sqlDeleteMore} {
+		if _, err := st.exec(sql, list); err != nil {
+			return 0, err
+		}
 	}
 	n, err := st.exec(sqlDeleteRuns, list)
 	if err != nil {

@@ -9,11 +9,10 @@ import (
 	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
 )
 
-// Most runs end with nothing to tell.
-const sqlFinishPlain = `UPDATE rq_run SET state = ?, finished = ?
+const sqlFinish = `UPDATE rq_run SET state = ?, finished = ?, reason = ?
 	WHERE id = ? AND state = 1 AND instance = ? AND epoch = ?`
-const sqlFinish = `UPDATE rq_run SET state = ?, finished = ?, reason = ?, exit_code = ?, signal = ?, cpu = ?, max_rss = ?
-	WHERE id = ? AND state = 1 AND instance = ? AND epoch = ?`
+const sqlFinishMore = `INSERT INTO rq_run_more (run_id, exit_code, signal, cpu, max_rss) VALUES (?, ?, ?, ?, ?)
+	ON CONFLICT (run_id) DO UPDATE SET exit_code = excluded.exit_code, signal = excluded.signal, cpu = excluded.cpu, max_rss = excluded.max_rss`
 
 // Finish ends runs, as ruqi.JobStore says.
 func (s *Store) Finish(ctx context.Context, owner ruqi.Owner, done []ruqi.Done) (late []int64, err error) {
@@ -58,13 +57,10 @@ func (st *step) finish(owner ruqi.Owner, done *ruqi.Done) (written bool, err err
 	if run.Finished != nil {
 		finished = sqlstore.Micros(*run.Finished)
 	}
-	var n int64
-	if run.Reason == "" && run.ExitCode == nil && run.Signal == "" && run.CPU == 0 && run.MaxRSS == 0 {
-		// A running row has had no chance to get any of these.
-		n, err = st.exec(sqlFinishPlain, state, finished, run.ID, owner.Instance, owner.Epoch)
-	} else {
-		n, err = st.exec(sqlFinish, state, finished, run.Reason, exitCode(run), run.Signal, run.CPU.Microseconds(), run.MaxRSS,
-			run.ID, owner.Instance, owner.Epoch)
+	// The reason of a started batch row, say, is replaced by what its end tells, be it nothing.
+	n, err := st.exec(sqlFinish, state, finished, run.Reason, run.ID, owner.Instance, owner.Epoch)
+	if err == nil && n > 0 && hasEnd(run) {
+		_, err = st.exec(sqlFinishMore, run.ID, exitCode(run), run.Signal, run.CPU.Microseconds(), run.MaxRSS)
 	}
 	if err != nil || n == 0 {
 		return false, err

@@ -13,9 +13,6 @@ import (
 const jobColumns = `j.seq, j.id, j.state, j.reason, j.pool, j.needs, j.priority, j.max_instances,
 	j.next_nominal, j.next_due, j.run_count, d.name, d.version, d.tags, d.created, d.updated, d.spec`
 
-// jobColumnCount is the number of jobColumns, for what stands behind them.
-const jobColumnCount = 17
-
 // A jobRow is a record and its row's number.
 type jobRow struct {
 	ruqi.JobRecord
@@ -54,11 +51,11 @@ func jobByID(c *conn, id string) (*jobRow, error) {
 	return found, err
 }
 
-const sqlInsertJob = `INSERT INTO rq_job (id, state, reason, pool, needs, priority, max_instances, next_nominal, next_due, run_count)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING seq`
+const sqlInsertJob = `INSERT INTO rq_job (id, state, reason, pool, needs, priority, max_instances, next_nominal, next_due, run_count, rev)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) RETURNING seq`
 const sqlInsertDefinition = `INSERT INTO rq_definition (seq, name, version, tags, created, updated, spec) VALUES (?, ?, ?, ?, ?, ?, ?)`
 const sqlUpdateJob = `UPDATE rq_job SET state = ?, reason = ?, pool = ?, needs = ?, priority = ?, max_instances = ?,
-	next_nominal = ?, next_due = ? WHERE seq = ?`
+	next_nominal = ?, next_due = ?, rev = rev + 1 WHERE seq = ?`
 const sqlUpdateDefinition = `UPDATE rq_definition SET name = ?, version = ?, tags = ?, updated = ?, spec = ? WHERE seq = ?`
 
 // putJob writes the record over old, or as a new job. Created, Updated and, of an

@@ -19,9 +19,10 @@ const (
 	maxPart = 1 << 20
 )
 
-const sqlExtent = `SELECT output_bytes, output_cut, output_tail FROM rq_run
-	WHERE id = ? AND state = 1 AND instance = ? AND epoch = ?`
-const sqlSetExtent = `UPDATE rq_run SET output_bytes = ?, output_cut = ?, output_tail = ? WHERE id = ?`
+const sqlExtent = `SELECT m.output_bytes, m.output_cut, m.output_tail FROM rq_run r` + runMore + `
+	WHERE r.id = ? AND state = 1 AND instance = ? AND epoch = ?`
+const sqlSetExtent = `INSERT INTO rq_run_more (run_id, output_bytes, output_cut, output_tail) VALUES (?, ?, ?, ?)
+	ON CONFLICT (run_id) DO UPDATE SET output_bytes = excluded.output_bytes, output_cut = excluded.output_cut, output_tail = excluded.output_tail`
 const sqlLastChunk = `SELECT at, length(bytes) FROM rq_output WHERE run_id = ? ORDER BY at DESC LIMIT 1`
 const sqlChunk = `SELECT bytes FROM rq_output WHERE run_id = ? AND at = ?`
 const sqlPutChunk = `INSERT INTO rq_output (run_id, at, bytes) VALUES (?, ?, ?)
@@ -74,7 +75,7 @@ func (st *step) appendOutput(owner ruqi.Owner, update *ruqi.RunUpdate, limit int
 	if extent.Cut {
 		cut = 1
 	}
-	if _, err := st.exec(sqlSetExtent, extent.Bytes, cut, extent.Tail, update.ID); err != nil {
+	if _, err := st.exec(sqlSetExtent, update.ID, extent.Bytes, cut, extent.Tail); err != nil {
 		return false, err
 	}
 	if extent.Tail > old.Tail {
@@ -110,7 +111,7 @@ func (st *step) putPiece(run, half int64, piece sqlstore.Piece) error {
 	return nil
 }
 
-const sqlOutputRun = `SELECT state, output_tail FROM rq_run WHERE id = ?`
+const sqlOutputRun = `SELECT r.state, m.output_tail FROM rq_run r` + runMore + ` WHERE r.id = ?`
 
 // The chunks from the one that holds an offset on.
 const sqlChunks = `SELECT at, bytes FROM rq_output

@@ -14,6 +14,15 @@ type claim struct {
 	*step
 	look    look
 	claimed *ruqi.Claimed
+	// births are plain runs with their ids, yet to be inserted.
+	births []birth
+	args   []any
+}
+
+// A birth is a run that starts at once, and the name under which its job's runs are listed.
+type birth struct {
+	run     *ruqi.Run
+	jobName string
 }
 
 // take looks again, under the lock, offers what is due to decide and writes its plans.
@@ -21,7 +30,7 @@ func (cl *claim) take(decide func(now time.Time, due []ruqi.Due) []ruqi.Plan) er
 	if err := cl.look.lease(); err != nil {
 		return err
 	}
-	taken, err := cl.candidates()
+	taken, err := cl.allCandidates()
 	if err != nil {
 		return err
 	}
@@ -30,6 +39,8 @@ func (cl *claim) take(decide func(now time.Time, due []ruqi.Due) []ruqi.Plan) er
 		return err
 	}
 	if len(offer) > 0 {
+		cl.claimed.Runs = make([]ruqi.Run, 0, len(offer))
+		cl.claimed.Jobs = make([]ruqi.JobRecord, 0, len(offer))
 		byID := make(map[string]*candidate, len(taken))
 		for _, c := range taken {
 			byID[c.ID] = c
@@ -45,6 +56,9 @@ func (cl *claim) take(decide func(now time.Time, due []ruqi.Due) []ruqi.Plan) er
 			}
 		}
 	}
+	if err := cl.bear(); err != nil {
+		return err
+	}
 	if cl.claimed.Cancel, err = cl.look.cancels(); err != nil {
 		return err
 	}
@@ -53,14 +67,14 @@ func (cl *claim) take(decide func(now time.Time, due []ruqi.Due) []ruqi.Plan) er
 	return err
 }
 
-// candidates returns the jobs to offer, the most urgent first, at most limit.
-func (cl *claim) candidates() ([]*candidate, error) {
+// allCandidates returns the jobs to offer, the most urgent first, at most limit.
+func (cl *claim) allCandidates() ([]*candidate, error) {
 	if _, err := cl.look.queued(); err != nil {
 		return nil, err
 	}
 	var all []*candidate
 	for _, pool := range cl.look.want.open {
-		list, err := cl.look.candidates(pool)
+		list, err := cl.candidates(pool)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +92,7 @@ func (cl *claim) offer(taken []*candidate) ([]ruqi.Due, error) {
 	for i, c := range taken {
 		offer[i] = ruqi.Due{Job: c.JobRecord, Active: c.active}
 		// Claimed.Jobs returns the record once more, with memory of its own.
-		c.Spec, c.Tags = slices.Clone(c.Spec), slices.Clone(c.Tags)
+		c.Spec, c.Tags = slices.Clone(c.spec), slices.Clone(c.tags)
 		for _, id := range c.rows {
 			run, err := runByID(cl.conn, id)
 			if err != nil {
@@ -118,12 +132,15 @@ func (cl *claim) apply(c *candidate, plan *ruqi.Plan) error {
 			return err
 		}
 	}
-	for _, run := range plan.Runs {
-		if err := cl.born(c, run); err != nil {
+	for i := range plan.Runs {
+		if err := cl.born(c, &plan.Runs[i]); err != nil {
 			return err
 		}
 	}
 	if plan.Remove {
+		if err := cl.bear(); err != nil {
+			return err
+		}
 		if err := cl.remove(c); err != nil {
 			return err
 		}
@@ -148,21 +165,92 @@ func (cl *claim) start(c *candidate, id int64) error {
 }
 
 // born inserts a new row, unless the fire has its outcome already.
-func (cl *claim) born(c *candidate, run ruqi.Run) error {
+func (cl *claim) born(c *candidate, run *ruqi.Run) error {
 	run.JobID = c.ID
 	if run.State == ruqi.RunRunning {
 		now := cl.now
 		run.Owner, run.Started, run.Finished = cl.look.want.Owner, &now, nil
 	}
-	inserted, err := cl.insertRun(&run, c.Name)
+	if plainBirth(run) {
+		id, err := cl.nextRun()
+		run.ID, run.Attempt = id, max(run.Attempt, 1)
+		cl.births = append(cl.births, birth{run, c.Name})
+		return err
+	}
+	inserted, err := cl.insertRun(run, c.Name)
 	if err != nil || !inserted {
 		return err
 	}
 	switch {
 	case run.State == ruqi.RunRunning:
-		cl.claimed.Runs = append(cl.claimed.Runs, run)
+		cl.claimed.Runs = append(cl.claimed.Runs, *run)
 	case run.State.Ended():
-		cl.claimed.Settled = append(cl.claimed.Settled, run)
+		cl.claimed.Settled = append(cl.claimed.Settled, *run)
+	}
+	return nil
+}
+
+// plainBirth reports whether the run has nothing but what sqlInsertBorn writes.
+func plainBirth(run *ruqi.Run) bool {
+	return run.State == ruqi.RunRunning && run.Batch == 0 && run.Reason == "" && run.CancelBy == "" && !hasMore(run)
+}
+
+// bear inserts the births, many in one statement.
+func (cl *claim) bear() error {
+	for part := range slices.Chunk(cl.births, bornMany) {
+		if len(part) == bornMany {
+			if err := cl.bearMany(sqlInsertBornMany, part); err != nil {
+				return err
+			}
+			continue
+		}
+		for i := range part {
+			if err := cl.bearMany(sqlInsertBorn, part[i:i+1]); err != nil {
+				return err
+			}
+		}
+	}
+	cl.births = cl.births[:0]
+	return nil
+}
+
+const sqlRunExists = `SELECT EXISTS (SELECT 1 FROM rq_run WHERE id = ?)`
+
+// bearMany inserts births with a statement of as many rows. A fire that has its outcome
+// already is left out, and its id is not used.
+func (cl *claim) bearMany(sql string, births []birth) error {
+	cl.args = cl.args[:0]
+	var started any = cl.us
+	var instance, epoch any = cl.look.want.Owner.Instance, cl.look.want.Owner.Epoch
+	for _, b := range births {
+		cause, err := sqlstore.CauseCode(b.run.Cause)
+		if err != nil {
+			return err
+		}
+		cl.args = append(cl.args, b.run.ID, b.run.JobID, cause, b.run.Nominal, b.run.Attempt, b.run.Due, started,
+			instance, epoch, b.run.JobName, b.run.Task, textOf(b.run.Params))
+	}
+	n, err := cl.exec(sql, cl.args...)
+	if err != nil {
+		return err
+	}
+	for _, b := range births {
+		if n < int64(len(births)) {
+			there, err := cl.count(sqlRunExists, b.run.ID)
+			if err != nil {
+				return err
+			}
+			if there == 0 {
+				continue
+			}
+		}
+		if b.run.JobName != b.jobName {
+			if _, err := cl.exec(sqlInsertRunName, b.run.JobName, b.run.JobID); err != nil {
+				return err
+			}
+		}
+		normalize(b.run)
+		cl.claimed.Runs = append(cl.claimed.Runs, *b.run)
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err erro
 	if query.To != nil {
 		f.add("r.nominal < ?", *query.To)
 	}
-	return "SELECT " + runColumns + " FROM " + table + f.where() + " ORDER BY r.id DESC LIMIT ?", append(f.args, limit), nil
+	return "SELECT " + runColumns + " FROM " + table + runMore + f.where() + " ORDER BY r.id DESC LIMIT ?", append(f.args, limit), nil
 }
 
 // states adds the term of the states, and names the table with the index that

@@ -60,6 +60,8 @@ type Store struct {
 	// writer holds the one connection that writes; who takes it out writes. It is
 	// nil inside when the last one had to be thrown away.
 	writer chan *conn
+	// definitions goes with the writer.
+	definitions definitions
 	// readers holds the connections that read, nil where none was needed yet.
 	readers chan *conn
 	// closed is closed by Close.

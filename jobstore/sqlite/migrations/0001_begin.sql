@@ -26,7 +26,9 @@ CREATE TABLE rq_job (
   max_instances INTEGER NOT NULL,
   next_nominal  INTEGER,
   next_due      INTEGER,
-  run_count     INTEGER NOT NULL
+  run_count     INTEGER NOT NULL,
+  -- Counts the edits of the row, so that what is kept of it in memory is known to be right.
+  rev           INTEGER NOT NULL
 );
 CREATE UNIQUE INDEX rq_job_id ON rq_job (id);
 -- The claim's order. Only active jobs have a next time that is looked for.
@@ -45,36 +47,25 @@ CREATE TABLE rq_definition (
 CREATE INDEX rq_definition_name ON rq_definition (name);
 CREATE INDEX rq_definition_created ON rq_definition (created);
 
+-- What every run has.
 CREATE TABLE rq_run (
-  id             INTEGER PRIMARY KEY,
-  job_id         TEXT    NOT NULL,
-  cause          INTEGER NOT NULL,
-  nominal        INTEGER NOT NULL,
-  attempt        INTEGER NOT NULL,
-  state          INTEGER NOT NULL,
-  due            INTEGER NOT NULL,
-  started        INTEGER,
-  finished       INTEGER,
-  instance       TEXT    NOT NULL DEFAULT '',
-  epoch          INTEGER NOT NULL DEFAULT 0,
-  batch          INTEGER NOT NULL DEFAULT 0,
-  parent_id      INTEGER NOT NULL DEFAULT 0,
-  coalesced      INTEGER NOT NULL DEFAULT 0,
-  coalesced_from INTEGER,
-  exit_code      INTEGER,
-  cpu            INTEGER NOT NULL DEFAULT 0,
-  max_rss        INTEGER NOT NULL DEFAULT 0,
-  output_bytes   INTEGER NOT NULL DEFAULT 0,
-  output_cut     INTEGER NOT NULL DEFAULT 0,
-  output_tail    INTEGER NOT NULL DEFAULT 0,
-  signal         TEXT    NOT NULL DEFAULT '',
-  cancel_by      TEXT    NOT NULL DEFAULT '',
-  reason         TEXT    NOT NULL DEFAULT '',
-  job_name       TEXT    NOT NULL,
-  task           TEXT    NOT NULL,
-  params         TEXT,
-  result         TEXT,
-  progress       REAL
+  id        INTEGER PRIMARY KEY,
+  job_id    TEXT    NOT NULL,
+  cause     INTEGER NOT NULL,
+  nominal   INTEGER NOT NULL,
+  attempt   INTEGER NOT NULL,
+  state     INTEGER NOT NULL,
+  due       INTEGER NOT NULL,
+  started   INTEGER,
+  finished  INTEGER,
+  instance  TEXT    NOT NULL DEFAULT '',
+  epoch     INTEGER NOT NULL DEFAULT 0,
+  batch     INTEGER NOT NULL DEFAULT 0,
+  cancel_by TEXT    NOT NULL DEFAULT '',
+  reason    TEXT    NOT NULL DEFAULT '',
+  job_name  TEXT    NOT NULL,
+  task      TEXT    NOT NULL,
+  params    TEXT
 );
 -- One outcome for each fire and attempt, whoever races. The time stands first: new
 -- rows come close together at the end, where few pages are written for many of them.
@@ -89,6 +80,23 @@ CREATE INDEX rq_run_cancel ON rq_run (instance, epoch) WHERE state = 1 AND cance
 CREATE INDEX rq_run_state ON rq_run (state) WHERE state > 2;
 -- For retention by age; new entries come at its end.
 CREATE INDEX rq_run_finished ON rq_run (finished) WHERE finished IS NOT NULL;
+
+-- What only some runs have: those of processes, catch-ups, later attempts, and those with output.
+CREATE TABLE rq_run_more (
+  run_id         INTEGER PRIMARY KEY,
+  parent_id      INTEGER NOT NULL DEFAULT 0,
+  coalesced      INTEGER NOT NULL DEFAULT 0,
+  coalesced_from INTEGER,
+  exit_code      INTEGER,
+  signal         TEXT    NOT NULL DEFAULT '',
+  cpu            INTEGER NOT NULL DEFAULT 0,
+  max_rss        INTEGER NOT NULL DEFAULT 0,
+  output_bytes   INTEGER NOT NULL DEFAULT 0,
+  output_cut     INTEGER NOT NULL DEFAULT 0,
+  output_tail    INTEGER NOT NULL DEFAULT 0,
+  result         TEXT,
+  progress       REAL
+);
 
 -- Under which names a job's runs are listed, so that runs need no index by name.
 CREATE TABLE rq_run_name (
