@@ -21,7 +21,7 @@ type Definition struct {
 	Executor    string            `json:"executor" doc:"The pool of slots its runs use. Empty: the pool of the task's kind."`
 	Priority    int               `json:"priority"`
 	Labels      map[string]string `json:"labels"`
-	Tags        []string          `json:"tags"`
+	Tags        []string          `json:"tags" nullable:"false"`
 	Params      json.RawMessage   `json:"params" doc:"An object handed to every run."`
 	Policy      Policy            `json:"policy"`
 }

@@ -4,7 +4,7 @@ import "github.com/ruqi-dev/ruqi"
 
 // A Page is one page of a list.
 type Page[T any] struct {
-	Items []T `json:"items"`
+	Items []T `json:"items" nullable:"false"`
 	// NextCursor fetches the page after; null on the last.
 	NextCursor *string `json:"next_cursor" doc:"Pass it as cursor to get the page after; null on the last."`
 	// Total counts what the query selects over all pages; null where that is not counted.

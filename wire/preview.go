@@ -15,6 +15,6 @@ type PreviewRequest struct {
 // A Preview is what a trigger means.
 type Preview struct {
 	Trigger  json.RawMessage `json:"trigger" doc:"The trigger with everything filled in that was left open."`
-	Times    []time.Time     `json:"times" doc:"In the trigger's zone; fewer than asked for when no more exist."`
-	Warnings []string        `json:"warnings"`
+	Times    []time.Time     `json:"times" nullable:"false" doc:"In the trigger's zone; fewer than asked for when no more exist."`
+	Warnings []string        `json:"warnings" nullable:"false"`
 }

@@ -104,7 +104,7 @@ type Instance struct {
 	Heartbeat     time.Time      `json:"heartbeat_at"`
 	LeaseUntil    time.Time      `json:"lease_until"`
 	Slots         map[string]int `json:"slots" doc:"The sizes of its pools."`
-	Needs         []string       `json:"needs" doc:"What it can run."`
+	Needs         []string       `json:"needs" nullable:"false" doc:"What it can run."`
 	Version       string         `json:"version"`
 	ClockOffsetMS *int64         `json:"clock_offset_ms" doc:"Reserved; null: not known."`
 	Zones         string         `json:"zones"`

@@ -1,0 +1,60 @@
+package standard_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/standard"
+)
+
+func TestTheRegistryKnowsWhatIsBuiltIn(t *testing.T) {
+	registry := standard.Registry()
+	for _, text := range []string{
+		`{"kind":"cron","expr":"0 3 * * *"}`, `{"kind":"interval","every":"90s"}`, `{"kind":"date","at":"2031-01-01T00:00:00Z"}`,
+	} {
+		if _, err := registry.DecodeTrigger([]byte(text)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, kind := range []string{"command", "func"} {
+		if _, known := registry.Executor(kind); !known {
+			t.Errorf("no executor of kind %s", kind)
+		}
+	}
+}
+
+func TestStoresAreOpenedByTheirAddress(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ruqi.db")
+	for _, address := range []string{"memory:", "sqlite:" + path} {
+		store, err := standard.OpenStore(t.Context(), address, standard.StoreOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Records.Put(t.Context(), ruqi.Record{Kind: "k", Key: "x", Data: []byte("{}")}); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+		if _, err := store.Jobs.Count(t.Context()); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+		if where := store.Jobs.(ruqi.Describer).Describe(); !strings.HasPrefix(where, address) {
+			t.Errorf("%s describes itself as %s", address, where)
+		}
+		if err := store.Jobs.Close(); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	for address, want := range map[string]string{
+		"": "accepted are", "sqlite": "path", "sqlite:": "path", "memory:x": "accepted are", "postgres://user:secret@host/db": `"postgres"`, path: "accepted are",
+	} {
+		_, err := standard.OpenStore(t.Context(), address, standard.StoreOptions{})
+		if !errors.Is(err, ruqi.ErrInvalid) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+	if _, err := standard.OpenStore(t.Context(), "sqlite:"+path+"/none/x.db", standard.StoreOptions{}); err == nil {
+		t.Error("a file in a folder that is not there is opened")
+	}
+}

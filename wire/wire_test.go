@@ -1,0 +1,235 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/executor/command"
+	"github.com/ruqi-dev/ruqi/executor/gofunc"
+	"github.com/ruqi-dev/ruqi/trigger"
+	"github.com/ruqi-dev/ruqi/wire"
+)
+
+func newRegistry() *ruqi.Registry {
+	registry := ruqi.NewRegistry()
+	trigger.Register(registry)
+	gofunc.Register(registry)
+	command.Register(registry, command.Options{})
+	return registry
+}
+
+func parse(t *testing.T, kind, text string, o trigger.ParseOptions) ruqi.Trigger {
+	t.Helper()
+	parsed, err := trigger.Parse(kind, text, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed
+}
+
+// full is a job in which nothing is at its default.
+func full(t *testing.T) ruqi.Job {
+	no, grace := false, 30*time.Second
+	at := time.Date(2026, 12, 1, 1, 30, 0, 123456000, time.UTC)
+	due := at.Add(time.Second)
+	return ruqi.Job{
+		JobSpec: ruqi.JobSpec{
+			ID: "a/b", Name: "name", Description: "text",
+			Trigger:  parse(t, "cron", "30 2 * * *", trigger.ParseOptions{Zone: "Europe/Berlin", Start: "2026-01-01", End: "2030-01-01", Gap: "skip", Fold: "both"}),
+			Task:     command.Argv("make", "report"),
+			Executor: "command", Priority: -3, Labels: map[string]string{"k": "v"}, Tags: []string{"x", "y"}, Params: json.RawMessage(`{"n":1}`),
+			Policy: ruqi.Policy{
+				Coalesce: &no, MisfireGrace: &grace, CatchupLimit: 7, MaxInstances: 2, Overlap: ruqi.OverlapSkip, Timeout: 90 * time.Minute,
+				KillGrace: 5 * time.Second, OnLost: ruqi.LostRerun, Jitter: 2 * time.Second, MaxRuns: 9, DeleteWhenFinished: true,
+			},
+		},
+		State: ruqi.JobPaused, StateReason: "by hand", Parked: "nobody runs it", NextNominal: &at, NextDue: &due,
+		RunCount: 12, Version: 3, Created: at, Updated: due,
+	}
+}
+
+func TestADefinitionHasTheMembersThatTheRegistryWrites(t *testing.T) {
+	registry := newRegistry()
+	job := full(t)
+	written, err := registry.EncodeJob(job.JobSpec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shape, err := wire.FromSpec(job.JobSpec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := json.Marshal(shape)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a, b map[string]any
+	if err := errors.Join(json.Unmarshal(written, &a), json.Unmarshal(shown, &b)); err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(a, b) {
+		t.Errorf("the registry writes\n%s\nand the API shows\n%s", written, shown)
+	}
+}
+
+func TestAJobComesBackAsItWas(t *testing.T) {
+	registry := newRegistry()
+	for name, job := range map[string]ruqi.Job{"full": full(t), "plain": {
+		JobSpec: ruqi.JobSpec{ID: "x", Name: "x", Trigger: parse(t, "interval", "90s", trigger.ParseOptions{}), Task: command.Shell("true")}, State: ruqi.JobActive, Version: 1,
+	}} {
+		shape, err := wire.FromJob(job)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(shape)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read wire.Job
+		if err := json.Unmarshal(text, &read); err != nil {
+			t.Fatal(err)
+		}
+		back, err := read.Job(registry)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := wire.FromJob(back)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := json.Marshal(again)
+		if err != nil || string(second) != string(text) {
+			t.Errorf("%s: %v\n%s\n%s", name, err, text, second)
+		}
+		if strings.Contains(string(text), `"tags":null`) || strings.Contains(string(text), `"labels":null`) {
+			t.Errorf("%s: a list or an object that is null: %s", name, text)
+		}
+	}
+}
+
+func TestTimesAreShownInTheTriggersZoneToTheMicrosecond(t *testing.T) {
+	job := full(t)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job.Trigger, err = job.Trigger.(ruqi.Binder).Bind(berlin, time.Time{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	shape, err := wire.FromJob(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(shape)
+	if err != nil || !strings.Contains(string(text), `"next_nominal_time":"2026-12-01T02:30:00.123456+01:00"`) {
+		t.Errorf("%v: %s", err, text)
+	}
+	old := time.Date(1850, 1, 1, 0, 0, 0, 0, berlin) // local mean time, +00:53:28
+	if got := wire.FormatTime(old, berlin); got != "1849-12-31T23:06:32Z" {
+		t.Errorf("a zone with seconds is shown as %s", got)
+	}
+	for _, text := range []string{"", "now", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01 00:00:00Z"} {
+		if _, err := wire.ParseTime(text); err == nil {
+			t.Errorf("%q is taken for a time", text)
+		}
+	}
+}
+
+func TestARunComesBackAsItWas(t *testing.T) {
+	at := time.Date(2026, 12, 1, 1, 30, 0, 123456000, time.UTC)
+	code, progress := 7, 0.5
+	for name, run := range map[string]ruqi.Run{
+		"full": {
+			ID: 4711, ParentID: 4700, Attempt: 2, JobID: "a/b", JobName: "n", Task: "make", Cause: ruqi.CauseRetry, State: ruqi.RunFailed, Reason: "exit status 7",
+			Nominal: at, Due: at, Started: &at, Finished: &at, Coalesced: 3, CoalescedFrom: &at, Batch: 5, Owner: ruqi.Owner{Instance: "h:1", Epoch: 9},
+			CancelBy: "me", Params: json.RawMessage(`{"n":1}`), Result: json.RawMessage(`1`), Progress: &progress, ExitCode: &code, Signal: "killed",
+			OutputBytes: 10, OutputCut: true, CPU: 120 * time.Millisecond, MaxRSS: 4096,
+		},
+		"plain": {ID: 1, Attempt: 1, JobID: "x", Cause: ruqi.CauseSchedule, State: ruqi.RunMissed, Nominal: at, Due: at, Params: json.RawMessage(`{}`)},
+	} {
+		text, err := json.Marshal(wire.FromRun(run))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read wire.Run
+		if err := json.Unmarshal(text, &read); err != nil {
+			t.Fatal(err)
+		}
+		if back := read.Run(); !reflect.DeepEqual(back, run) {
+			t.Errorf("%s:\n got %+v\nwant %+v", name, back, run)
+		}
+	}
+}
+
+func TestErrorsGoThroughTheTableAndBack(t *testing.T) {
+	for sentinel, status := range map[error]int{
+		ruqi.ErrNotFound: 404, ruqi.ErrExists: 409, ruqi.ErrEnded: 409, ruqi.ErrConflict: 409, ruqi.ErrVersion: 412, ruqi.ErrClosure: 422,
+		ruqi.ErrInvalid: 422, ruqi.ErrUnavailable: 503, ruqi.ErrLeaseLost: 503, ruqi.ErrShutdown: 503,
+	} {
+		problem, known := wire.NewProblem(fmt.Errorf("job %q: %w", "x", sentinel))
+		if !known || problem.Status != status {
+			t.Errorf("%v: %+v, want status %d", sentinel, problem, status)
+			continue
+		}
+		if back := problem.Err(); !errors.Is(back, sentinel) || !strings.Contains(back.Error(), "job \"x\"") {
+			t.Errorf("%v came back as %v", sentinel, back)
+		}
+	}
+	if problem, known := wire.NewProblem(errors.New("secret cause")); known {
+		t.Errorf("an error nobody knows is told: %+v", problem)
+	}
+	var problem *wire.Problem
+	if err := wire.StatusProblem(http.StatusTeapot, "x").Err(); !errors.As(err, &problem) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestMembersWantOneObject(t *testing.T) {
+	for _, text := range []string{"", "null", "[]", "1", `"x"`, "{", `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1}{}`, `{"a":1} x`, "\xff", `{"a":1}]`} {
+		var syntax *wire.SyntaxError
+		if _, err := wire.Members([]byte(text)); !errors.As(err, &syntax) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if _, err := wire.Members([]byte(`{"a":1,"a":2}`)); !errors.Is(err, ruqi.ErrInvalid) {
+		t.Errorf("a name that stands twice: %v", err)
+	}
+	members, err := wire.Members([]byte(" {\"a\" : [1, 2], \"b~/\": null} \n"))
+	if err != nil || len(members) != 2 || string(members[0].Value) != "[1, 2]" || wire.Pointer(members[1].Name) != "/b~0~1" {
+		t.Errorf("%v, %v", members, err)
+	}
+}
+
+func FuzzInput(f *testing.F) {
+	for _, text := range []string{
+		`{"id":"x","trigger":{"kind":"interval","every":"1h"},"task":{"kind":"command","command":"x"},"state":"paused"}`, `{"policy":{"timeout":null}}`,
+		`{"trigger":{"kind":"cron","expr":"0 0 * * *"}}`, `{"version":9}`, `{"labels":null,"tags":["a"]}`, `[]`, `{"a":1}x`,
+	} {
+		f.Add([]byte(text))
+	}
+	registry := newRegistry()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if _, err := wire.DecodeNew(registry, data); err != nil && !errors.Is(err, ruqi.ErrInvalid) {
+			t.Fatalf("new: %v", err)
+		}
+		job := ruqi.Job{JobSpec: ruqi.JobSpec{ID: "x", Trigger: mustParse(), Task: command.Shell("x")}, Version: 1}
+		if _, err := wire.Patch(registry, job, data); err != nil && !errors.Is(err, ruqi.ErrInvalid) {
+			t.Fatalf("patch: %v", err)
+		}
+	})
+}
+
+func mustParse() ruqi.Trigger {
+	parsed, err := trigger.Parse("interval", "1h", trigger.ParseOptions{})
+	if err != nil {
+		panic(err)
+	}
+	return parsed
+}
