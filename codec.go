@@ -116,7 +116,11 @@ func (r *Registry) decodeJob(data []byte, strict bool) (JobSpec, error) {
 	if o == nil {
 		return spec, faults.Err()
 	}
-	o.skip("v")
+	version := specVersion
+	readInto(o, "v", &version, "a whole number")
+	if version < 1 || version > specVersion {
+		faults.Add("/v", fmt.Sprint(version), "written by rules of version %d; this release knows those up to %d", version, specVersion)
+	}
 	o.text("id", &spec.ID)
 	o.text("name", &spec.Name)
 	o.text("description", &spec.Description)
@@ -245,8 +249,6 @@ func (o *object) take(name string) json.RawMessage {
 	}
 	return raw
 }
-
-func (o *object) skip(name string) { delete(o.members, name) }
 
 func (o *object) text(name string, into *string) { readInto(o, name, into, "a text") }
 

@@ -1,0 +1,148 @@
+package ruqi_test
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/executor/command"
+)
+
+func codecRegistry() *ruqi.Registry {
+	registry := newRegistry()
+	command.Register(registry, command.Options{})
+	return registry
+}
+
+// Definitions written by a release are kept as files and must load for ever; what they
+// are written as now is the same text, or the next version has its own file.
+func TestStoredDefinitionsLoadForEver(t *testing.T) {
+	files, err := filepath.Glob("testdata/definition-v*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no definitions are kept: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var kept []json.RawMessage
+			if err := json.Unmarshal(data, &kept); err != nil {
+				t.Fatal(err)
+			}
+			registry := codecRegistry()
+			for _, one := range kept {
+				spec, err := registry.DecodeJob(one)
+				if err != nil {
+					t.Errorf("%s\ndoes not load: %v", one, err)
+					continue
+				}
+				again, err := registry.EncodeJob(spec)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want, got := compact(t, one), compact(t, again); want != got {
+					t.Errorf("loaded and written again it changed\n got %s\nwant %s", got, want)
+				}
+			}
+		})
+	}
+}
+
+func compact(t *testing.T, data []byte) string {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatal(err)
+	}
+	delete(v, "v") // written into stored rows alone
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestDecodeJobNamesEveryFault(t *testing.T) {
+	registry := codecRegistry()
+	cases := map[string]struct {
+		text string
+		want []string
+	}{
+		"not an object":       {`[]`, []string{""}},
+		"null":                {`null`, []string{""}},
+		"more than one value": {`{} {}`, []string{""}},
+		"unknown members":     {`{"idd":"x","policy":{"overlapp":"skip"}}`, []string{"/idd", "/policy/overlapp"}},
+		"wrong types": {`{"id":7,"tags":"a","labels":{"a":1},"params":[],"priority":"high","policy":{"coalesce":"yes","timeout":5,"max_runs":1.5,"misfire_grace":"soon"}}`,
+			[]string{"/id", "/labels", "/params", "/policy/coalesce", "/policy/max_runs", "/policy/misfire_grace", "/policy/timeout", "/priority", "/tags"}},
+		"faults of the parts": {`{"trigger":{"kind":"cron","expr":"61 * * * *"},"task":{"kind":"command"}}`, []string{"/task/command", "/trigger/expr"}},
+		"unknown kinds":       {`{"trigger":{"kind":"moon"},"task":{"kind":"mail"}}`, []string{"/task/kind", "/trigger/kind"}},
+		"a newer version":     {`{"v":2}`, []string{"/v"}},
+		"missing kinds":       {`{"trigger":{},"task":{}}`, []string{"/task/kind", "/trigger/kind"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			_, err := registry.DecodeJob([]byte(c.text))
+			var invalid *ruqi.InvalidError
+			if !errors.As(err, &invalid) {
+				t.Fatalf("%s gives %v", c.text, err)
+			}
+			var got []string
+			for _, f := range invalid.Faults {
+				got = append(got, f.Pointer)
+				if f.Message == "" {
+					t.Errorf("the fault of %q says nothing", f.Pointer)
+				}
+			}
+			slices.Sort(got)
+			if strings.Join(got, " ") != strings.Join(c.want, " ") {
+				t.Errorf("%s\n got %q\nwant %q (%v)", c.text, got, c.want, err)
+			}
+		})
+	}
+}
+
+func FuzzDecodeJob(f *testing.F) {
+	data, err := os.ReadFile("testdata/definition-v1.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	var kept []json.RawMessage
+	if err := json.Unmarshal(data, &kept); err != nil {
+		f.Fatal(err)
+	}
+	for _, one := range kept {
+		f.Add([]byte(one))
+	}
+	registry := codecRegistry()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		spec, err := registry.DecodeJob(data)
+		if err != nil {
+			if !errors.Is(err, ruqi.ErrInvalid) {
+				t.Fatalf("an error that is no fault of the input: %v", err)
+			}
+			return
+		}
+		if spec.Trigger == nil || spec.Task == nil {
+			return // told when the job is added
+		}
+		first, err := registry.EncodeJob(spec)
+		if err != nil {
+			t.Fatalf("what was read cannot be written: %v", err)
+		}
+		again, err := registry.DecodeJob(first)
+		if err != nil {
+			t.Fatalf("what was written cannot be read: %v\n%s", err, first)
+		}
+		second, err := registry.EncodeJob(again)
+		if err != nil || string(first) != string(second) {
+			t.Fatalf("a round trip changes it: %v\n%s\n%s", err, first, second)
+		}
+	})
+}
