@@ -1,0 +1,81 @@
+//go:build linux
+
+package crash_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+const (
+	// killsPerRound is how many kills one store goes through. The long form has many rounds, so that
+	// each store stays small enough to be judged row by row: history is cleaned past 1,000 rows a job.
+	killsPerRound = 50
+	longRounds    = 20
+	// mostLife is how long a service lives at most before it is killed.
+	mostLife = 1900 * time.Millisecond
+	// mostStart bounds the lives that end while the service starts.
+	mostStart = 150 * time.Millisecond
+)
+
+// TestCrashKill kills a busy service again and again at random moments, starts it on the same file
+// at once, and asks the file in the end what became of each fire.
+func TestCrashKill(t *testing.T) {
+	r := random(t)
+	for round := range pick(1, longRounds) {
+		seed := r.Uint64()
+		begin := time.Now()
+		killRound(t, rand.New(rand.NewPCG(seed, 0)), seed)
+		t.Logf("round %d: %s", round+1, time.Since(begin).Round(time.Second))
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+func killRound(t *testing.T, r *rand.Rand, seed uint64) {
+	t.Helper()
+	s := newSite(t)
+	u := &users{site: s, gate: newGateway(), ledger: newLedger(), wait: 10 * time.Second}
+	all := orders()
+	v, c := s.start()
+	addAll(t, u, c, all)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	u.begin(ctx, all, seed)
+	for range killsPerRound {
+		wait := time.NewTimer(time.Duration(r.Int64N(int64(mostLife))))
+		select {
+		case <-wait.C:
+		case <-v.ended:
+			t.Fatalf("the service ended by itself: %v", v.err)
+		}
+		v.kill()
+		u.gate.open(nil)
+		if v = s.launch(); r.IntN(8) == 0 { // it dies while it starts
+			<-time.After(time.Duration(r.Int64N(int64(mostStart))))
+			v.kill()
+			v = s.launch()
+		}
+		c, err := v.ready()
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.gate.open(c)
+	}
+	cancel()
+	u.group.Wait()
+	v.kill() // so that the store alone tells what was answered
+	u.ledger.check(t, readStore(t, s.store()))
+	v, c = s.start()
+	settle(t, u.ledger, c)
+	v.term()
+	h := u.ledger.judge(t, s, false)
+	t.Logf("seed %d: %d of %d requests answered; %s", seed, u.heard.Load(), u.asked.Load(), counted(h))
+	await(t, "end of the commands", 10*time.Second, func() bool { return len(s.orphans()) == 0 })
+	if left := s.orphans(); len(left) > 0 {
+		t.Errorf("commands of killed services are left: %q", left)
+	}
+}

@@ -1,0 +1,287 @@
+//go:build linux
+
+package crash_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/standard"
+)
+
+// program is the service's binary, built once for all tests.
+var program string
+
+func TestMain(m *testing.M) {
+	os.Exit(build(m))
+}
+
+func build(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "ruqi-crash-*")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	program = filepath.Join(dir, "ruqi")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./cmd/ruqi")
+	cmd.Dir = filepath.Join("..", "..")
+	if text, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the service: %v\n%s", err, text)
+		return 1
+	}
+	return m.Run()
+}
+
+// long reports whether the long form was asked for.
+func long() bool { return os.Getenv("RUQI_CHAOS") == "long" }
+
+// pick returns the value of the form that runs.
+func pick[T any](short, longer T) T {
+	if long() {
+		return longer
+	}
+	return short
+}
+
+// random returns a source whose seed is printed.
+func random(t *testing.T) *rand.Rand {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+const (
+	lease = time.Second
+	// readyWait bounds the start of a service: it takes a tenth of a second, on a machine that does other
+	// things ten times as long.
+	readyWait = 30 * time.Second
+	// endWait bounds the end of a service that was sent TERM, its drain included.
+	endWait = 30 * time.Second
+)
+
+// A site is a store and the services on it.
+type site struct {
+	t *testing.T
+	// dir holds the store, the token, the marks of commands, and what the services said.
+	dir   string
+	lease time.Duration
+	// nonce is in the environment of every command of the site.
+	nonce string
+
+	mu    sync.Mutex // guards lives
+	lives int
+}
+
+// nonceName is the variable by which the site's commands are found in /proc.
+const nonceName = "CRASH_SITE"
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{t: t, dir: t.TempDir(), lease: lease, nonce: fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano())}
+	if err := os.Mkdir(s.marks(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.hear)
+	return s
+}
+
+func (s *site) store() string { return filepath.Join(s.dir, "ruqi.db") }
+func (s *site) marks() string { return filepath.Join(s.dir, "marks") }
+
+// A service is one process.
+type service struct {
+	site *site
+	cmd  *exec.Cmd
+	log  *os.File
+	out  io.Reader
+	// ended is closed when the process is gone; err is then how.
+	ended chan struct{}
+	err   error
+}
+
+// launch starts a service, below the command given in front if there is one.
+func (s *site) launch(front ...string) *service {
+	s.t.Helper()
+	s.mu.Lock()
+	s.lives++
+	life := s.lives
+	s.mu.Unlock()
+	args := append(front, program, "serve", "--data-dir", s.dir, "--store", "sqlite:"+s.store(),
+		"--listen", "127.0.0.1:0", "--lease", s.lease.String(), "--drain", "5s", "--slots", "command=48", "--log-level", "info")
+	v := &service{site: s, cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
+	var err error
+	if v.log, err = os.Create(filepath.Join(s.dir, fmt.Sprintf("life-%04d.log", life))); err != nil {
+		s.t.Fatal(err)
+	}
+	v.cmd.Stderr = v.log
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	v.cmd.Stdout, v.out = writer, reader
+	// The services are to end with the tests, even when these are killed.
+	v.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	err = v.cmd.Start()
+	_ = writer.Close() // the child has its own
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	go func() {
+		v.err = v.cmd.Wait()
+		_ = v.log.Close() // what it said is in the file
+		close(v.ended)
+	}()
+	s.t.Cleanup(func() {
+		v.kill()
+		_ = reader.Close() // whatever is left in it
+	})
+	return v
+}
+
+// errGone says that a service ended before it was ready.
+var errGone = errors.New("the service ended before it listened")
+
+// ready waits until the service listens and returns a client of it.
+func (v *service) ready() (*client.Client, error) {
+	lines := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(v.out).ReadString('\n') // empty when it ends first
+		lines <- line
+	}()
+	limit := time.NewTimer(readyWait)
+	defer limit.Stop()
+	select {
+	case <-limit.C:
+		return nil, fmt.Errorf("the service does not listen after %s", readyWait)
+	case line := <-lines:
+		_, address, found := strings.Cut(strings.TrimSpace(line), "listening on ")
+		if !found {
+			return nil, errGone
+		}
+		token, err := os.ReadFile(filepath.Join(v.site.dir, "admin-token"))
+		if err != nil {
+			return nil, err
+		}
+		return client.New(address, strings.TrimSpace(string(token)), standard.Registry(), client.Options{})
+	}
+}
+
+// start launches a service and waits until it listens.
+func (s *site) start() (*service, *client.Client) {
+	s.t.Helper()
+	v := s.launch()
+	c, err := v.ready()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return v, c
+}
+
+func (v *service) signal(sig syscall.Signal) {
+	if err := v.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		v.site.t.Errorf("%v to %d: %v", sig, v.cmd.Process.Pid, err)
+	}
+}
+
+// kill ends the process as a loss of power would, and waits until it is gone.
+func (v *service) kill() {
+	v.signal(syscall.SIGKILL)
+	<-v.ended
+}
+
+// term ends the service as a service manager does; it must leave with 0.
+func (v *service) term() {
+	v.site.t.Helper()
+	v.signal(syscall.SIGTERM)
+	limit := time.NewTimer(endWait)
+	defer limit.Stop()
+	select {
+	case <-v.ended:
+		if v.err != nil {
+			v.site.t.Errorf("a service that was sent TERM left with %v", v.err)
+		}
+	case <-limit.C:
+		v.site.t.Errorf("a service that was sent TERM is there %s later", endWait)
+		v.kill()
+	}
+}
+
+// hear reads what the services said: a panic, or an error that no kill explains, is a fault.
+func (s *site) hear() {
+	names, err := filepath.Glob(filepath.Join(s.dir, "life-*.log"))
+	if err != nil {
+		s.t.Error(err)
+	}
+	told := 0
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			s.t.Error(err)
+			continue
+		}
+		for line := range bytes.Lines(text) {
+			bad := bytes.Contains(line, []byte("level=ERROR")) && !bytes.Contains(line, []byte("lease lost")) ||
+				bytes.HasPrefix(line, []byte("panic:")) || bytes.HasPrefix(line, []byte("fatal error:")) || bytes.HasPrefix(line, []byte("error:"))
+			if bad && told < 10 {
+				s.t.Errorf("%s: %s", filepath.Base(name), bytes.TrimSpace(line))
+				told++
+			}
+		}
+		if s.t.Failed() && len(names) < 8 {
+			s.t.Logf("%s:\n%s", filepath.Base(name), text[max(0, len(text)-4000):])
+		}
+	}
+	if s.t.Failed() { // go test -artifacts keeps it
+		if err := os.CopyFS(filepath.Join(s.t.ArtifactDir(), filepath.Base(s.dir)), os.DirFS(s.dir)); err != nil {
+			s.t.Error(err)
+		}
+	}
+}
+
+// orphans lists the commands of the site that are still there.
+func (s *site) orphans() []string {
+	want := []byte(nonceName + "=" + s.nonce)
+	environs, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		s.t.Error(err)
+	}
+	var found []string
+	for _, name := range environs {
+		if text, err := os.ReadFile(name); err == nil && bytes.Contains(text, want) {
+			line, _ := os.ReadFile(filepath.Join(filepath.Dir(name), "cmdline")) // gone by now, perhaps
+			found = append(found, fmt.Sprintf("%s %q", filepath.Base(filepath.Dir(name)), line))
+		}
+	}
+	return found
+}
+
+// await polls until done holds; what the tests wait for outside of their own process has no other event.
+func await(t *testing.T, what string, limit time.Duration, done func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(limit)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Errorf("after %s there is still no %s", limit, what)
+			return
+		}
+	}
+}

@@ -1,0 +1,105 @@
+//go:build linux
+
+package crash_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/client"
+)
+
+const (
+	// settleWait bounds how long everything that is left may take: what waits in queues are seconds of work.
+	settleWait = 90 * time.Second
+	// lastFires is how long the triggers still go on after their next fire, so that fires go by without a kill.
+	lastFires = 500 * time.Millisecond
+)
+
+// settle lets every job come to its end: pauses are ended, triggers get an end in a moment, the sleeper
+// is removed, and then all rows must end by themselves.
+func settle(t *testing.T, l *ledger, c *client.Client) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), settleWait)
+	defer cancel()
+	page, err := c.Jobs(ctx, ruqi.JobQuery{Limit: ruqi.MaxPage})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	work := make(chan ruqi.Job)
+	for range 4 {
+		group.Go(func() {
+			for job := range work {
+				if err := endJob(ctx, l, c, job); err != nil {
+					t.Errorf("%s: %v", job.ID, err)
+				}
+			}
+		})
+	}
+	for _, job := range page.Jobs {
+		work <- job
+	}
+	close(work)
+	group.Wait()
+	await(t, "end of all runs", settleWait, func() bool {
+		active, err := c.Jobs(ctx, ruqi.JobQuery{State: ruqi.JobActive, Limit: 1})
+		if err != nil {
+			t.Error(err)
+			return true
+		}
+		alive, err := c.Runs(ctx, ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunQueued, ruqi.RunRunning}, Limit: 1})
+		if err != nil {
+			t.Error(err)
+			return true
+		}
+		return len(active.Jobs) == 0 && len(alive.Runs) == 0
+	})
+}
+
+// endJob makes one job come to its end.
+func endJob(ctx context.Context, l *ledger, c *client.Client, job ruqi.Job) error {
+	if job.State == ruqi.JobFinished {
+		return nil
+	}
+	if job.ID == sleeper {
+		sent := time.Now()
+		if err := c.RemoveJob(ctx, job.ID); err != nil {
+			return err
+		}
+		l.removed(job.ID, sent, true)
+		runs, err := c.Runs(ctx, ruqi.RunQuery{Job: job.ID, States: []ruqi.RunState{ruqi.RunRunning}})
+		if err != nil {
+			return err
+		}
+		for _, run := range runs.Runs {
+			if _, err := c.CancelRun(ctx, run.ID, ""); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if job.State == ruqi.JobPaused {
+		sent := time.Now()
+		if _, err := c.ResumeJob(ctx, job.ID); err != nil {
+			return err
+		}
+		l.paused(job.ID, false, sent, time.Now(), true, false)
+	}
+	text, err := job.Trigger.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	g, err := gridOf(text)
+	if err != nil {
+		return err
+	}
+	// A trigger that is changed must have a fire to come.
+	end := time.Now().Add(g.period + lastFires)
+	_, err = c.PatchJob(ctx, job.ID, fmt.Appendf(nil, `{"trigger":{"end":%q}}`, end.UTC().Format(time.RFC3339Nano)))
+	return err
+}
