@@ -84,18 +84,28 @@ func (f *Failure) String() string {
 }
 
 // Check tries every rule as Run does, but returns the rules that were broken in place of
-// failing t. It serves to try the suite itself.
+// failing t. It serves to try the suite itself, on stores with faults.
 func Check(t testing.TB, open func(t testing.TB, options Options) Store) []*Failure {
+	t.Helper()
+	return check(t, func(t testing.TB) func(Options) Store {
+		return func(options Options) Store { return open(t, options) }
+	}, false)
+}
+
+// CheckLasting is to RunLasting what Check is to Run.
+func CheckLasting(t testing.TB, place func(t testing.TB) func(Options) Store) []*Failure {
+	t.Helper()
+	return check(t, place, true)
+}
+
+func check(t testing.TB, place func(t testing.TB) func(Options) Store, lasting bool) []*Failure {
 	t.Helper()
 	var failures []*Failure
 	for _, r := range rules() {
-		if r.lasting {
+		if r.lasting && !lasting {
 			continue
 		}
-		f := try(t, r, func(t testing.TB) func(Options) Store {
-			return func(options Options) Store { return open(t, options) }
-		}, false)
-		if f != nil {
+		if f := try(t, r, place, lasting); f != nil {
 			failures = append(failures, f)
 		}
 	}

@@ -1,7 +1,6 @@
 package jobstoretest
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -238,7 +237,10 @@ func recordReaders(p *probe) {
 		list, err := handles[writers].List(p.ctx, "audit", "", after, 7)
 		p.must("list", err)
 		for _, r := range list {
-			seen[string(bytes.Clone(r.Data))] = true
+			if r.Key <= after {
+				p.fatalf("List after key %q returned key %q", after, r.Key)
+			}
+			seen[string(r.Data)] = true
 			after = r.Key
 		}
 		if len(list) > 0 {
