@@ -38,6 +38,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("sqlite", flag.ContinueOnError)
 	dir := flags.String("dir", "", "folder of the files; empty: a temporary one")
 	jobs := flags.Int("jobs", 10_000, "jobs, each of which runs once a round")
+	idleJobs := flags.Int("idle-jobs", 100_000, "jobs of the store whose idle claim is measured")
 	rounds := flags.Int("rounds", 7, "rounds")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -77,7 +78,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		}
 	}
 	report(out, contenders, results)
-	return nil
+	return idle(ctx, out, *dir, *idleJobs)
 }
 
 // A sample is one round of one contender.

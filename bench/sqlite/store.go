@@ -24,21 +24,8 @@ func openStore(ctx context.Context, path string, jobs int) (func(context.Context
 	if err != nil {
 		return nil, nil, err
 	}
-	for begin := 0; begin < jobs; begin += 1000 {
-		var ids []string
-		for i := begin; i < min(begin+1000, jobs); i++ {
-			ids = append(ids, jobID(i))
-		}
-		_, _, err := s.EditJobs(ctx, ruqi.JobQuery{IDs: ids}, func(now time.Time, id string, _ *ruqi.JobRecord, _ int) ruqi.Change {
-			return ruqi.Change{Job: &ruqi.JobRecord{
-				ID: id, Name: id, State: ruqi.JobActive, Pool: "default", Needs: "func:noop", MaxInstances: 1,
-				NextNominal: &now, NextDue: &now, Version: 1,
-				Spec: []byte(`{"id":"` + id + `","trigger":{"kind":"cron","expr":"0 * * * *","zone":"Europe/Berlin"},"task":{"kind":"func","name":"noop"},"policy":{"misfire_grace":"30s","coalesce":true}}`),
-			}}
-		})
-		if err != nil {
-			return nil, nil, err
-		}
+	if err := addJobs(ctx, s, jobs); err != nil {
+		return nil, nil, err
 	}
 	instance, err := s.Beat(ctx, ruqi.Instance{Owner: ruqi.Owner{Instance: "bench"}, Lease: 24 * 365 * time.Hour})
 	if err != nil {
@@ -69,6 +56,27 @@ func openStore(ctx context.Context, path string, jobs int) (func(context.Context
 		return nil
 	}
 	return round, s.Close, nil
+}
+
+// addJobs adds jobs that are all due at the same time.
+func addJobs(ctx context.Context, s *sqlite.Store, jobs int) error {
+	for begin := 0; begin < jobs; begin += 1000 {
+		var ids []string
+		for i := begin; i < min(begin+1000, jobs); i++ {
+			ids = append(ids, jobID(i))
+		}
+		_, _, err := s.EditJobs(ctx, ruqi.JobQuery{IDs: ids}, func(now time.Time, id string, _ *ruqi.JobRecord, _ int) ruqi.Change {
+			return ruqi.Change{Job: &ruqi.JobRecord{
+				ID: id, Name: id, State: ruqi.JobActive, Pool: "default", Needs: "func:noop", MaxInstances: 1,
+				NextNominal: &now, NextDue: &now, Version: 1,
+				Spec: []byte(`{"id":"` + id + `","trigger":{"kind":"cron","expr":"0 * * * *","zone":"Europe/Berlin"},"task":{"kind":"func","name":"noop"},"policy":{"misfire_grace":"30s","coalesce":true}}`),
+			}}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // plan starts one run for each due job and moves the job on by an hour.

@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -57,9 +56,4 @@ func explain(code int) (sentence string, again bool) {
 		return "is not an SQLite database: name another file", false
 	}
 	return "", false
-}
-
-// ended reports whether the error is that of a context.
-func ended(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }

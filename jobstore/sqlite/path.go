@@ -7,11 +7,16 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // fileURI names the file for SQLite whatever characters its path has.
 func fileURI(path string) string {
-	return "file:" + (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath()
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/… on Windows
+	}
+	return "file:" + (&url.URL{Path: path}).EscapedPath()
 }
 
 // preparePath makes the path absolute, looks whether a database can live there and

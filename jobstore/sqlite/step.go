@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
 )
 
@@ -45,8 +44,8 @@ func (s *Store) clock() (now time.Time, us int64) {
 }
 
 // write runs f in a write transaction. What f wrote happens whole when write
-// returns nil and not at all otherwise, also when f panics. f's own errors are returned as they are,
-// with what in front unless they are marked by asIs.
+// returns nil and not at all otherwise, also when f panics. An error of f gets what
+// in front, unless it is marked by asIs.
 func (s *Store) write(ctx context.Context, what string, f func(*step) error) error {
 	c, err := s.take(ctx, s.writer)
 	if err != nil {
@@ -237,11 +236,5 @@ func (s *Store) reading(ctx, interrupt context.Context, what string, f func(*con
 		return s.translate(what, err)
 	}
 	c.ctx = interrupt
-	if err := f(c); err != nil {
-		if errors.Is(err, ruqi.ErrNotFound) {
-			return fmt.Errorf("%s: %w", what, err)
-		}
-		return s.translate(what, err)
-	}
-	return nil
+	return s.translate(what, f(c))
 }
