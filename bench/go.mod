@@ -6,6 +6,7 @@ require (
 	github.com/adhocore/gronx v1.20.4
 	github.com/robfig/cron/v3 v3.0.1
 	github.com/ruqi-dev/ruqi v0.0.0
+	modernc.org/sqlite v1.62.0
 )
 
 require (
@@ -18,7 +19,6 @@ require (
 	modernc.org/libc v1.80.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
-	modernc.org/sqlite v1.62.0 // indirect
 )
 
 replace github.com/ruqi-dev/ruqi => ../
