@@ -81,13 +81,13 @@ type sweep struct {
 func (w *sweep) mark(r *run) {
 	r.dead = true
 	w.left--
+	if r.history.dead++; r.history.dead == 1 {
+		w.touched = append(w.touched, r.history)
+	}
 	if r.state.started() {
 		r.history.started--
 	} else {
 		r.history.unstarted--
-	}
-	if n := len(w.touched); n == 0 || w.touched[n-1] != r.history {
-		w.touched = append(w.touched, r.history)
 	}
 }
 
@@ -140,23 +140,33 @@ func (w *sweep) remove() {
 }
 
 // pack takes the dead rows out of a history. They are mostly its first ones: then
-// nothing is moved.
+// nothing is moved, and what comes after the last of them is never looked at.
 func (h *history) pack(rows *pages) {
 	first := 0
-	for first < len(h.runs) && h.runs[first].dead {
+	for h.dead > 0 && h.runs[first].dead {
 		rows.drop(h.runs[first])
 		h.runs[first] = nil
+		h.dead--
 		first++
 	}
 	h.runs = h.runs[first:]
-	kept := h.runs[:0]
-	for _, r := range h.runs {
+	if h.dead == 0 {
+		return
+	}
+	to := 0
+	for from, r := range h.runs {
+		if h.dead == 0 {
+			to += copy(h.runs[to:], h.runs[from:])
+			break
+		}
 		if r.dead {
 			rows.drop(r)
+			h.dead--
 		} else {
-			kept = append(kept, r)
+			h.runs[to] = r
+			to++
 		}
 	}
-	clear(h.runs[len(kept):])
-	h.runs = kept
+	clear(h.runs[to:])
+	h.runs = h.runs[:to]
 }

@@ -109,6 +109,7 @@ type history struct {
 	batched int32 // queued rows of batches
 	// started and unstarted count the ended rows by the class that Clean keeps them by.
 	started, unstarted int
+	dead               int  // rows that the Clean under way picked
 	crowded            bool // in cleaning.crowded
 	// last holds the latest nominal time of each known cause: a row after it is new
 	// without a search.

@@ -1,0 +1,473 @@
+package jobstoretest_test
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/jobstoretest"
+)
+
+// everything asks a good store for all that is due in the pools of a request.
+func everything(r ruqi.ClaimRequest) ruqi.ClaimRequest {
+	r.Slots = maps.Clone(r.Slots)
+	for pool := range r.Slots {
+		r.Slots[pool] = 1 << 20
+	}
+	r.Limit = 1 << 20
+	return r
+}
+
+// within cuts what is due to the slots and the limit of a request.
+func within(r ruqi.ClaimRequest, due []ruqi.Due) []ruqi.Due {
+	free := maps.Clone(r.Slots)
+	var kept []ruqi.Due
+	for _, d := range due {
+		if free[d.Job.Pool] > 0 && len(kept) < cmp.Or(r.Limit, 500) {
+			free[d.Job.Pool]--
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
+
+// picking lets a wrapper choose among all that is due.
+func picking(b *broken, pick func(ruqi.ClaimRequest, []ruqi.Due) []ruqi.Due) {
+	b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+		return b.Store.Claim(ctx, everything(r), func(now time.Time, due []ruqi.Due) []ruqi.Plan {
+			if due = pick(r, due); len(due) == 0 {
+				return nil
+			}
+			return decide(now, due)
+		})
+	}
+}
+
+var claimFaults = []fault{
+	breaking("claims past the lease", "Claim/lease", func(b *broken) {
+		b.beat = func(ctx context.Context, i ruqi.Instance) (ruqi.Instance, error) {
+			i.Lease *= 1000
+			return b.Store.Beat(ctx, i)
+		}
+	}),
+	breaking("hands out the same row twice", "Claim/once", func(b *broken) {
+		var last []ruqi.Run
+		var mu sync.Mutex
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			c, err := b.Store.Claim(ctx, r, decide)
+			mu.Lock()
+			defer mu.Unlock()
+			c.Runs = append(c.Runs, last...)
+			last = slices.Clone(c.Runs[:min(1, len(c.Runs))])
+			return c, err
+		}
+	}),
+	breaking("ignores priority", "Claim/order", func(b *broken) {
+		picking(b, func(r ruqi.ClaimRequest, due []ruqi.Due) []ruqi.Due {
+			slices.SortStableFunc(due, func(x, y ruqi.Due) int {
+				if x.Job.NextDue == nil || y.Job.NextDue == nil {
+					return 0
+				}
+				return x.Job.NextDue.Compare(*y.Job.NextDue)
+			})
+			return within(r, due)
+		})
+	}),
+	breaking("lets a full pool hide others", "Claim/full pool", func(b *broken) {
+		picking(b, func(r ruqi.ClaimRequest, due []ruqi.Due) []ruqi.Due {
+			return within(r, due[:min(len(due), 500)]) // the first of all, then by pool
+		})
+	}),
+	breaking("ignores the limit", "Claim/limit", func(b *broken) {
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			r.Limit = 1 << 20
+			return b.Store.Claim(ctx, r, decide)
+		}
+	}),
+	breaking("ignores the exceptions", "Claim/except", func(b *broken) {
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			r.Except = nil
+			return b.Store.Claim(ctx, r, decide)
+		}
+	}),
+	breaking("forgets the unique key", "Claim/unique key", func(b *broken) {
+		var mu sync.Mutex
+		seen := map[string]int{}
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			return b.Store.Claim(ctx, r, func(now time.Time, due []ruqi.Due) []ruqi.Plan {
+				mu.Lock()
+				defer mu.Unlock()
+				plans := decide(now, due)
+				for _, p := range plans {
+					for i := range p.Runs {
+						key := fmt.Sprint(p.JobID, p.Runs[i].Cause, p.Runs[i].Nominal, p.Runs[i].Attempt)
+						p.Runs[i].Attempt += 1000 * seen[key]
+						seen[key]++
+					}
+				}
+				return plans
+			})
+		}
+	}),
+	breaking("shows queued rows past the limit of the job", "Claim/queued rows and the limit", func(b *broken) {
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			waiting, err := b.Store.Runs(ctx, ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunQueued}, Limit: ruqi.MaxPage})
+			if err != nil {
+				return ruqi.Claimed{}, err
+			}
+			slices.Reverse(waiting.Runs)
+			shown := false
+			show := func(now time.Time, due []ruqi.Due) []ruqi.Plan {
+				shown = true
+				for _, row := range waiting.Runs {
+					if !slices.ContainsFunc(due, func(d ruqi.Due) bool { return d.Job.ID == row.JobID }) {
+						due = append(due, ruqi.Due{Job: ruqi.JobRecord{ID: row.JobID, MaxInstances: 1}, Active: 1, Queued: []ruqi.Run{row}})
+					}
+				}
+				return decide(now, due)
+			}
+			c, err := b.Store.Claim(ctx, r, show)
+			if err == nil && !shown && len(waiting.Runs) > 0 {
+				show(c.Now, nil)
+			}
+			return c, err
+		}
+	}),
+	breaking("tells no next time without slots", "Claim/next", func(b *broken) {
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			c, err := b.Store.Claim(ctx, r, decide)
+			if !slices.ContainsFunc(slices.Collect(maps.Values(r.Slots)), func(n int) bool { return n > 0 }) {
+				c.Next = nil
+			}
+			return c, err
+		}
+	}),
+	breaking("decides on what it saw before the step", "race/claims", func(b *broken) {
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			var plans []ruqi.Plan
+			_, err := b.Store.Claim(ctx, r, func(now time.Time, due []ruqi.Due) []ruqi.Plan {
+				plans = decide(now, due)
+				return nil
+			})
+			if err != nil {
+				return ruqi.Claimed{}, err
+			}
+			for range 10 {
+				runtime.Gosched() // others come in between
+			}
+			return b.Store.Claim(ctx, everything(r), func(time.Time, []ruqi.Due) []ruqi.Plan { return plans })
+		}
+	}),
+}
+
+var editFaults = []fault{
+	breaking("edits one job after the other", "EditJobs/abort", func(b *broken) {
+		b.edit = func(ctx context.Context, q ruqi.JobQuery, decide decideEdit) (jobs []ruqi.JobRecord, runs []ruqi.Run, err error) {
+			if len(q.IDs) < 2 {
+				return b.Store.EditJobs(ctx, q, decide)
+			}
+			for _, id := range q.IDs {
+				q.IDs = []string{id}
+				j, r, err := b.Store.EditJobs(ctx, q, decide)
+				if err != nil {
+					return nil, nil, err
+				}
+				jobs, runs = append(jobs, j...), append(runs, r...)
+			}
+			return jobs, runs, nil
+		}
+	}),
+	breaking("leaves the queued rows of a removed job", "EditJobs/remove", func(b *broken) {
+		b.runs = func(ctx context.Context, q ruqi.RunQuery) (ruqi.RunPage, error) {
+			page, err := b.Store.Runs(ctx, q)
+			for i := range page.Runs {
+				if r := &page.Runs[i]; r.Reason == "job removed" {
+					r.State, r.Reason, r.Finished = ruqi.RunQueued, "", nil
+				}
+			}
+			return page, err
+		}
+	}),
+	breaking("writes a run count that an edit names", "EditJobs/modify", func(b *broken) {
+		b.jobs = func(ctx context.Context, q ruqi.JobQuery) (ruqi.JobRecordPage, error) {
+			page, err := b.Store.Jobs(ctx, q)
+			for i := range page.Jobs {
+				if page.Jobs[i].Version > 1 {
+					page.Jobs[i].RunCount = 77
+				}
+			}
+			return page, err
+		}
+	}),
+	breaking("edits what another changed since", "race/edits and claims", func(b *broken) {
+		b.edit = func(ctx context.Context, q ruqi.JobQuery, decide decideEdit) ([]ruqi.JobRecord, []ruqi.Run, error) {
+			changes := map[string]ruqi.Change{}
+			jobs, runs, err := b.Store.EditJobs(ctx, q, func(now time.Time, id string, old *ruqi.JobRecord, active int) ruqi.Change {
+				c := decide(now, id, old, active)
+				changes[id] = c
+				return ruqi.Change{Err: c.Err}
+			})
+			if err != nil {
+				return jobs, runs, err
+			}
+			for range 10 {
+				runtime.Gosched() // others come in between
+			}
+			return b.Store.EditJobs(ctx, q, func(_ time.Time, id string, _ *ruqi.JobRecord, _ int) ruqi.Change { return changes[id] })
+		}
+	}),
+	breaking("takes any cursor", "Jobs/bad cursor", func(b *broken) {
+		b.jobs = func(ctx context.Context, q ruqi.JobQuery) (ruqi.JobRecordPage, error) {
+			page, err := b.Store.Jobs(ctx, q)
+			if err != nil && ctx.Err() == nil {
+				q.Cursor = ""
+				return b.Store.Jobs(ctx, q)
+			}
+			return page, err
+		}
+	}),
+	breaking("takes a search for a pattern", "Jobs/search", func(b *broken) {
+		b.jobs = func(ctx context.Context, q ruqi.JobQuery) (ruqi.JobRecordPage, error) {
+			q.Search = strings.Trim(q.Search, "%_")
+			return b.Store.Jobs(ctx, q)
+		}
+	}),
+	breaking("counts one page for all", "Jobs/pages", func(b *broken) {
+		b.jobs = func(ctx context.Context, q ruqi.JobQuery) (ruqi.JobRecordPage, error) {
+			page, err := b.Store.Jobs(ctx, q)
+			page.Total = int64(len(page.Jobs))
+			return page, err
+		}
+	}),
+	breaking("tells times in a zone of its own", "every method/microseconds", func(b *broken) {
+		b.jobs = func(ctx context.Context, q ruqi.JobQuery) (ruqi.JobRecordPage, error) {
+			page, err := b.Store.Jobs(ctx, q)
+			for _, j := range page.Jobs {
+				if j.NextDue != nil {
+					*j.NextDue = j.NextDue.In(time.FixedZone("own", 3600))
+				}
+			}
+			return page, err
+		}
+	}),
+}
+
+var runFaults = []fault{
+	breaking("ends runs of others", "Finish/fence", func(b *broken) {
+		b.finish = func(ctx context.Context, o ruqi.Owner, done []ruqi.Done) ([]int64, error) {
+			for _, d := range done {
+				page, err := b.Store.Runs(ctx, ruqi.RunQuery{IDs: []int64{d.Run.ID}})
+				if err != nil {
+					return nil, err
+				}
+				for _, r := range page.Runs {
+					o = r.Owner
+				}
+			}
+			return b.Store.Finish(ctx, o, done)
+		}
+	}),
+	breaking("does what a late end asks for", "Finish/late note", func(b *broken) {
+		b.finish = func(ctx context.Context, o ruqi.Owner, done []ruqi.Done) ([]int64, error) {
+			late, err := b.Store.Finish(ctx, o, done)
+			for _, d := range done {
+				if slices.Contains(late, d.Run.ID) && d.Again != nil {
+					_, _, err = b.Store.EditJobs(ctx, ruqi.JobQuery{IDs: []string{d.Again.JobID}}, func(time.Time, string, *ruqi.JobRecord, int) ruqi.Change {
+						return ruqi.Change{Runs: []ruqi.Run{*d.Again}}
+					})
+				}
+			}
+			return late, err
+		}
+	}),
+	breaking("forgets EndJob", "Finish/end job", func(b *broken) {
+		b.finish = func(ctx context.Context, o ruqi.Owner, done []ruqi.Done) ([]int64, error) {
+			done = slices.Clone(done)
+			for i := range done {
+				done[i].EndJob = ""
+			}
+			return b.Store.Finish(ctx, o, done)
+		}
+	}),
+	breaking("takes its own time for the end", "Finish/facts", func(b *broken) {
+		b.finish = func(ctx context.Context, o ruqi.Owner, done []ruqi.Done) ([]int64, error) {
+			done = slices.Clone(done)
+			for i := range done {
+				done[i].Run.Finished = nil
+			}
+			return b.Store.Finish(ctx, o, done)
+		}
+	}),
+	{"cuts the output in the wrong place", "WriteRuns/cap", func(o jobstoretest.Options) jobstoretest.Store {
+		o.OutputCap += o.OutputCap / 4
+		return good(o)
+	}},
+	breaking("closes gaps in the output", "WriteRuns/gap", func(b *broken) {
+		b.write = func(ctx context.Context, o ruqi.Owner, updates []ruqi.RunUpdate) ([]int64, error) {
+			for i := range updates {
+				page, err := b.Store.Runs(ctx, ruqi.RunQuery{IDs: []int64{updates[i].ID}})
+				if err != nil {
+					return nil, err
+				}
+				for _, r := range page.Runs {
+					updates[i].At = r.OutputBytes
+				}
+			}
+			return b.Store.WriteRuns(ctx, o, updates)
+		}
+	}),
+	breaking("keeps text, not bytes", "WriteRuns/bytes", func(b *broken) {
+		b.write = func(ctx context.Context, o ruqi.Owner, updates []ruqi.RunUpdate) ([]int64, error) {
+			for i := range updates {
+				updates[i].Output = []byte(strings.ToValidUTF8(string(updates[i].Output), "?"))
+			}
+			return b.Store.WriteRuns(ctx, o, updates)
+		}
+	}),
+	breaking("gives every life the same epoch", "Beat/epochs", func(b *broken) {
+		b.beat = func(ctx context.Context, i ruqi.Instance) (ruqi.Instance, error) {
+			got, err := b.Store.Beat(ctx, i)
+			got.Owner.Epoch = min(got.Owner.Epoch, 1)
+			return got, err
+		}
+	}),
+	breaking("rescues its own runs", "Rescue/own", func(b *broken) {
+		b.rescue = func(ctx context.Context, o ruqi.Owner, limit int, d decideDead) ([]ruqi.Run, error) {
+			return b.Store.Rescue(ctx, ruqi.Owner{}, limit, d)
+		}
+	}),
+	breaking("rescues more than it may", "Rescue/limit", func(b *broken) {
+		b.rescue = func(ctx context.Context, o ruqi.Owner, limit int, d decideDead) ([]ruqi.Run, error) {
+			return b.Store.Rescue(ctx, o, limit+1, d)
+		}
+	}),
+	breaking("lets a second cancel have its way", "Cancel/running", func(b *broken) {
+		b.cancel = func(ctx context.Context, id int64, by string) (ruqi.Run, error) {
+			r, err := b.Store.Cancel(ctx, id, by)
+			if r.CancelBy != "" {
+				r.CancelBy = by
+			}
+			return r, err
+		}
+	}),
+	breaking("lists runs from the oldest", "Runs/filters", func(b *broken) {
+		b.runs = func(ctx context.Context, q ruqi.RunQuery) (ruqi.RunPage, error) {
+			page, err := b.Store.Runs(ctx, q)
+			slices.Reverse(page.Runs)
+			return page, err
+		}
+	}),
+	breaking("cleans what is running", "Clean/alive", func(b *broken) {
+		b.clean = func(ctx context.Context, r ruqi.Retention) (int, error) {
+			page, err := b.Store.Runs(ctx, ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunRunning}})
+			if err != nil {
+				return 0, err
+			}
+			for _, run := range page.Runs {
+				done := ruqi.Done{Run: ruqi.Run{ID: run.ID, State: ruqi.RunLost, Finished: run.Started}}
+				if _, err := b.Store.Finish(ctx, run.Owner, []ruqi.Done{done}); err != nil {
+					return 0, err
+				}
+			}
+			return b.Store.Clean(ctx, r)
+		}
+	}),
+	breaking("keeps runs and non-runs by one bound", "Clean/bounds", func(b *broken) {
+		b.clean = func(ctx context.Context, r ruqi.Retention) (int, error) {
+			r.NonRuns = r.Runs
+			return b.Store.Clean(ctx, r)
+		}
+	}),
+	breaking("does not count what waits", "Count/all", func(b *broken) {
+		b.count = func(ctx context.Context) (ruqi.Counts, error) {
+			c, err := b.Store.Count(ctx)
+			c.Queued = 0
+			return c, err
+		}
+	}),
+}
+
+var recordFaults = []fault{
+	breaking("puts one record after the other", "Put/all or none", func(b *broken) {
+		b.put = func(ctx context.Context, records ...ruqi.Record) error {
+			for _, r := range records {
+				if err := b.Store.Put(ctx, r); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}),
+	breaking("puts over whatever is there", "Put/versions", func(b *broken) {
+		b.put = func(ctx context.Context, records ...ruqi.Record) error {
+			for i := range records {
+				if old, err := b.Store.Get(ctx, records[i].Kind, records[i].Key); err == nil {
+					records[i].Version = old.Version
+				}
+			}
+			return b.Store.Put(ctx, records...)
+		}
+	}),
+	breaking("lists from after on, not past it", "List/order", func(b *broken) {
+		b.list = func(ctx context.Context, kind, prefix, after string, limit int) ([]ruqi.Record, error) {
+			list, err := b.Store.List(ctx, kind, prefix, after, limit)
+			if r, e := b.Store.Get(ctx, kind, after); e == nil && strings.HasPrefix(after, prefix) {
+				list = append([]ruqi.Record{r}, list...)
+			}
+			return list, err
+		}
+	}),
+	breaking("appends keys that do not grow", "Append/keys", func(b *broken) {
+		var mu sync.Mutex
+		n := 1000
+		b.add = func(ctx context.Context, kind string, data []byte) (string, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			n--
+			key := fmt.Sprintf("%04d", n)
+			return key, b.Store.Put(ctx, ruqi.Record{Kind: kind, Key: key, Data: data})
+		}
+	}),
+	breaking("numbers appended records before it writes them", "Append/readers", func(b *broken) {
+		var mu sync.Mutex
+		n := 0
+		b.add = func(ctx context.Context, kind string, data []byte) (string, error) {
+			mu.Lock()
+			n++
+			number := n
+			mu.Unlock()
+			key := fmt.Sprintf("%04d", number)
+			for range 10 * (number % 7) {
+				runtime.Gosched() // a later number is written first
+			}
+			return key, b.Store.Put(ctx, ruqi.Record{Kind: kind, Key: key, Data: data})
+		}
+	}),
+	breaking("hands out its own bytes", "every method/ownership", func(b *broken) {
+		var mu sync.Mutex
+		own := map[string][]byte{}
+		b.get = func(ctx context.Context, kind, key string) (ruqi.Record, error) {
+			r, err := b.Store.Get(ctx, kind, key)
+			mu.Lock()
+			defer mu.Unlock()
+			name := fmt.Sprint(kind, key, r.Version)
+			if own[name] == nil {
+				own[name] = r.Data
+			}
+			r.Data = own[name]
+			return r, err
+		}
+	}),
+	breaking("does not hear that a context has ended", "every method/ended context", func(b *broken) {
+		b.put = func(ctx context.Context, records ...ruqi.Record) error {
+			return b.Store.Put(context.WithoutCancel(ctx), records...)
+		}
+	}),
+}
