@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -69,12 +68,19 @@ func (s *Store) edit(now int64, query ruqi.JobQuery, decide func(now time.Time, 
 func (s *Store) selectEdits(edits []edit, query *ruqi.JobQuery) []edit {
 	full := func() bool { return query.Limit > 0 && len(edits) >= query.Limit }
 	if len(query.IDs) > 0 {
-		for i, id := range query.IDs {
+		var seen map[string]bool // nil for the edit of one job, the common one
+		if len(query.IDs) > 1 {
+			seen = make(map[string]bool, len(query.IDs))
+		}
+		for _, id := range query.IDs {
 			if full() {
 				break
 			}
-			if i > 0 && slices.ContainsFunc(edits, func(e edit) bool { return e.id == id }) {
+			if seen[id] {
 				continue
+			}
+			if seen != nil {
+				seen[id] = true
 			}
 			edits = append(edits, edit{id: id, job: s.jobs[id]})
 		}
