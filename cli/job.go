@@ -1,12 +1,10 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -92,24 +90,24 @@ func each(ids []string, do func(id string) error) error {
 	return errors.Join(all...)
 }
 
-// printChanged says what was done to jobs.
-func (a *app) printChanged(jobs []ruqi.Job, done string) error {
-	for _, job := range jobs {
-		if a.output == "json" {
-			shape, err := wire.FromJob(job)
-			if err != nil {
-				return err
-			}
-			if err := a.printJSON(shape); err != nil {
-				return err
-			}
-			continue
+// printChanged says what was done to jobs. As JSON one is an object, several are a list.
+func (a *app) printChanged(jobs []ruqi.Job, done ...string) error {
+	if a.output == "json" && len(jobs) > 0 {
+		page, err := wire.FromJobPage(ruqi.JobPage{Jobs: jobs, Total: int64(len(jobs))})
+		switch {
+		case err != nil:
+			return err
+		case len(jobs) == 1:
+			return a.printJSON(page.Items[0])
 		}
+		return a.printJSON(page)
+	}
+	for i, job := range jobs {
 		next := "no fire to come"
 		if job.NextDue != nil {
 			next = "next at " + clock(seconds(job.NextDue), wire.Zone(job.Trigger))
 		}
-		if err := a.print("%s %s: %s, %s\n", done, escape(job.ID), job.State, next); err != nil {
+		if err := a.print("%s %s: %s, %s\n", done[min(i, len(done)-1)], escape(job.ID), job.State, next); err != nil {
 			return err
 		}
 	}
@@ -212,11 +210,8 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 		return err
 	}
 	defer c.Close()
-	// Held back until all are in: input that the service refuses leaves standard output empty.
-	var out bytes.Buffer
-	stdout := a.Stdout
-	a.Stdout = &out
-	defer func() { a.Stdout = stdout }()
+	var jobs []ruqi.Job
+	var done []string
 	for _, d := range documents {
 		text, err := encode(d.value)
 		if err != nil {
@@ -224,19 +219,18 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 		}
 		job, added, err := c.AddDefinition(ctx, text, onConflict)
 		if err != nil {
-			_, _ = io.Copy(a.Stderr, &out) // what was added before stays
+			// Input that the service refuses leaves standard output empty; what was added before it stays.
+			a.Stdout, a.output = a.Stderr, "table"
+			told := a.printChanged(jobs, done...)
 			a.names = d.at
 			if exitStatus(err) == exitFailed {
-				return fmt.Errorf("%s: %w", d.at(""), err)
+				err = fmt.Errorf("%s: %w", d.at(""), err)
 			}
-			return err
+			return errors.Join(err, told)
 		}
-		if err := a.printChanged([]ruqi.Job{job}, string(added)); err != nil {
-			return err
-		}
+		jobs, done = append(jobs, job), append(done, string(added))
 	}
-	_, err = io.Copy(stdout, &out)
-	return err
+	return a.printChanged(jobs, done...)
 }
 
 func (a *app) jobModifyCommand() *cobra.Command {

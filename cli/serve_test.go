@@ -79,6 +79,32 @@ func TestAFreshServiceHasATokenOfItsOwn(t *testing.T) { // CD01, CD05
 	}
 }
 
+func TestATokenFileIsUsedAgainAndNeverLost(t *testing.T) {
+	dir := t.TempDir()
+	first := serve(t, dir) // its store keeps the hash of this token
+	token := first.token()
+	memory := serve(t, dir, "--store", "memory:")
+	if memory.token() != token || memory.get("/api/v1/jobs", token) != 200 {
+		t.Errorf("another store did not take the token in the directory:\n%s", memory.log)
+	}
+	path := filepath.Join(dir, "admin-token")
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := finish(t, program(t, dir, "serve", "--store", "memory:", "--listen", "127.0.0.1:0")); got.status != 1 || !strings.Contains(got.errors, "chmod 600") {
+		t.Errorf("a token that others can read: %+v", got)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("password\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := finish(t, program(t, dir, "serve", "--store", "memory:", "--listen", "127.0.0.1:0")); got.status != 1 || !strings.Contains(got.errors, "no token") {
+		t.Errorf("a token of the user's own: %+v", got)
+	}
+}
+
 func TestTwoFirstStartsMakeOneToken(t *testing.T) {
 	dir := t.TempDir()
 	store := "sqlite:" + filepath.Join(dir, "shared.db")

@@ -73,7 +73,9 @@ func TestAUsersFirstHour(t *testing.T) {
 	if got := s.ok("job", "run", "hello", "--wait"); !strings.Contains(got, "succeeded") {
 		t.Errorf("run of a paused job: %s", got)
 	}
-	s.ok("job", "resume", "hello")
+	if got := s.ok("job", "resume", "hello", "nightly", "-o", "json"); !strings.HasPrefix(got, "{\n  \"items\": [") || !strings.Contains(got, `"total": 2`) {
+		t.Errorf("several as JSON are no list: %s", got)
+	}
 	s.ok("job", "add", "fails", "--at", "2040-01-01 00:00", "--", "sh", "-c", "exit 7")
 	if got := s.ruqi("job", "run", "fails", "--wait"); got.status != 1 || !strings.Contains(got.out, "exit status 7") {
 		t.Errorf("a run that fails: %+v", got)
@@ -210,6 +212,19 @@ func TestEveryFlagOfAJobReachesIt(t *testing.T) {
 	s.ok("job", "modify", "x", "--every", "90 minutes", "--tag", "z", "--", "echo", "now")
 	if got := s.ok("job", "get", "x"); !strings.Contains(got, `"every":"1h30m"`) || !strings.Contains(got, `"argv":["echo","now"]`) || strings.Contains(got, "make") {
 		t.Errorf("modified: %s", got)
+	}
+}
+
+func TestAWallTimeIsReadInTheServicesZoneNotTheHosts(t *testing.T) { // TM01
+	dir := t.TempDir()
+	cmd := program(t, dir, "serve", "--listen", "127.0.0.1:0", "--store", "memory:", "--tz", "UTC")
+	cmd.Env = append(cmd.Env, "TZ=America/Chicago")
+	s := start(t, dir, cmd)
+	if got := s.ok("job", "add", "x", "--at", "2031-12-01 12:00", "--command", "true"); !strings.Contains(got, "2031-12-01 12:00:00 +00:00") {
+		t.Errorf("read elsewhere: %s", got)
+	}
+	if got := s.ok("job", "add", "y", "--at", "2031-12-01 12:00", "--tz", "Asia/Tokyo", "--command", "true", "-o", "json"); !strings.Contains(got, `"2031-12-01T12:00:00+09:00"`) {
+		t.Errorf("read elsewhere: %s", got)
 	}
 }
 

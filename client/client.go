@@ -50,7 +50,7 @@ var _ ruqi.Operations = (*Client)(nil)
 const (
 	connectTimeout = 5 * time.Second  // a service on another continent answers in a tenth
 	answerTimeout  = 60 * time.Second // as long as the service itself takes for an answer
-	maxAnswer      = 64 << 20         // bytes: a page of 1,000 of the largest jobs there may be
+	maxAnswer      = 256 << 20        // bytes: a page of 1,000 of the largest jobs there may be
 	modifyTries    = 8                // rounds of get, change, put before a busy job is given up
 )
 

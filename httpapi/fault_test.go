@@ -97,6 +97,37 @@ func TestTheServerBoundsWhatAClientMayHold(t *testing.T) {
 	}
 }
 
+func TestLimitsHoldWhateverARequestSaysOfItself(t *testing.T) {
+	s := serve(t)
+	send := func(body io.Reader, header string) int {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", s.url+"/api/v1/jobs", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("X-Long", header)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
+	}
+	// A reader whose length nobody knows is sent in chunks.
+	long := io.MultiReader(strings.NewReader(`{"description":"`), strings.NewReader(strings.Repeat("x", 1<<20)), strings.NewReader(`"}`))
+	if status := send(long, ""); status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a long body in chunks: %d", status)
+	}
+	if status := send(strings.NewReader("{}"), strings.Repeat("x", 80<<10)); status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("long headers: %d", status)
+	}
+	exact := hourly("exact")
+	exact += strings.Repeat(" ", 1<<20-len(exact))
+	if status := send(strings.NewReader(exact), ""); status != http.StatusCreated {
+		t.Errorf("a body of 1 MiB: %d", status)
+	}
+}
+
 func TestWithoutATokenNobodyMay(t *testing.T) {
 	s := serve(t)
 	options := s.options

@@ -22,7 +22,7 @@ type instancesAnswer struct{ Body wire.Page[wire.Instance] }
 type healthAnswer struct {
 	Status int
 	Body   struct {
-		Status string `json:"status" doc:"ok, or why not."`
+		Status string `json:"status" doc:"alive or ready, else why not."`
 	}
 }
 
@@ -40,7 +40,7 @@ func (a *api) registerStatus() {
 	register(a, huma.Operation{OperationID: "list-instances", Method: http.MethodGet, Path: "/api/v1/instances", Summary: "List the instances that share the store", Tags: []string{"service"}}, a.listInstances)
 	nobody := []map[string][]string{}
 	register(a, huma.Operation{OperationID: "health", Method: http.MethodGet, Path: "/healthz", Summary: "Whether the process serves", Tags: []string{"service"}, Security: nobody},
-		func(context.Context, *struct{}) (*healthAnswer, error) { return health(http.StatusOK, "ok"), nil })
+		func(context.Context, *struct{}) (*healthAnswer, error) { return health(http.StatusOK, "alive"), nil })
 	register(a, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: "/readyz", Summary: "Whether the instance runs jobs and its store answers", Tags: []string{"service"}, Security: nobody,
 		Responses: map[string]*huma.Response{"503": {Description: "Not ready; the body says why."}},
@@ -72,7 +72,7 @@ func (a *api) ready(ctx context.Context, _ *struct{}) (*healthAnswer, error) {
 	case status.State != "running" && status.State != "paused":
 		return health(http.StatusServiceUnavailable, "scheduler is "+status.State), nil
 	}
-	return health(http.StatusOK, "ok"), nil
+	return health(http.StatusOK, "ready"), nil
 }
 
 func health(status int, text string) *healthAnswer {

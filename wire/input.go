@@ -90,17 +90,26 @@ func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, e
 			}
 		}
 	}
-	after, err := json.Marshal(merge(before, change))
-	if err != nil {
+	// What the patch does not name stays the same value, also where it has no encoding that can be read
+	// here: a closure, a kind of a newer release.
+	_, newTrigger := change["trigger"]
+	_, newTask := change["task"]
+	after, _ := merge(before, change).(map[string]any) // change is an object, so the result is one
+	if !newTrigger {
+		delete(after, "trigger")
+	}
+	if !newTask {
+		delete(after, "task")
+	}
+	if text, err = json.Marshal(after); err != nil {
 		return ruqi.JobSpec{}, err
 	}
-	spec, err := DecodeDefinition(registry, job.ID, after)
+	spec, err := DecodeDefinition(registry, job.ID, text)
 	faults.Merge("", err)
-	// What the patch does not name stays the same value, also where it has no encoding of its own.
-	if _, named := change["trigger"]; !named {
+	if !newTrigger {
 		spec.Trigger = job.Trigger
 	}
-	if _, named := change["task"]; !named {
+	if !newTask {
 		spec.Task = job.Task
 	}
 	return spec, faults.Err()

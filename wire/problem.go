@@ -112,7 +112,11 @@ func StatusProblem(status int, detail string) *Problem {
 // sentinel as the one it was made from, and says the same. A problem that the library has no word
 // for is returned as it is.
 func (p *Problem) Err() error {
-	if p.Status == http.StatusBadRequest || p.Type == "urn:ruqi:invalid" {
+	switch p.Status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusRequestHeaderFieldsTooLarge:
+		return p.InvalidError()
+	}
+	if p.Type == "urn:ruqi:invalid" {
 		return p.InvalidError()
 	}
 	for _, known := range problems {

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -188,6 +189,22 @@ func TestErrorsGoThroughTheTableAndBack(t *testing.T) {
 	var problem *wire.Problem
 	if err := wire.StatusProblem(http.StatusTeapot, "x").Err(); !errors.As(err, &problem) {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestAPatchLeavesAloneWhatItDoesNotName(t *testing.T) {
+	called := false
+	job := full(t)
+	job.Task = ruqi.Do(func(context.Context) error { called = true; return nil })
+	spec, err := wire.Patch(newRegistry(), job, []byte(`{"name":"new"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if spec.Name != "new" || spec.Trigger != job.Trigger || spec.Description != job.Description || *spec.Policy.Coalesce {
+		t.Errorf("%+v", spec)
+	}
+	if err := spec.Task.(*ruqi.FuncTask).Closure()(t.Context()); err != nil || !called {
+		t.Errorf("the closure is gone: %v", err)
 	}
 }
 
