@@ -60,8 +60,10 @@ type want struct {
 	// pools are those served, by name; open are those with free slots.
 	pools, open []string
 	needs       map[string]bool
-	except      map[string]bool
-	limit       int
+	// sorted are the needs, each once.
+	sorted []string
+	except map[string]bool
+	limit  int
 }
 
 func newWant(request ruqi.ClaimRequest) *want {
@@ -78,6 +80,7 @@ func newWant(request ruqi.ClaimRequest) *want {
 	for _, need := range request.Needs {
 		w.needs[need] = true
 	}
+	w.sorted = slices.Sorted(maps.Keys(w.needs))
 	if len(request.Except) > 0 {
 		w.except = map[string]bool{}
 		for _, id := range request.Except {
@@ -151,43 +154,22 @@ func (l *look) pools() ([]string, error) {
 	return l.all, nil
 }
 
-// The highest priority below a given one of which the pool has a job with a next time.
-const sqlPriorityBelow = `SELECT priority FROM rq_job INDEXED BY rq_job_due
-	WHERE pool = ? AND next_due IS NOT NULL AND state = 0 AND priority < ? ORDER BY priority DESC LIMIT 1`
-
-// priorities calls each with the priorities of a pool, highest first, until it returns false.
-func (l *look) priorities(pool string, each func(priority int64) (more bool, err error)) error {
-	below := int64(1) << 62
-	for {
-		found, err := l.one(sqlPriorityBelow, []any{pool, below}, func(r row) { below = r.int(0) })
-		if err != nil || !found {
-			return err
-		}
-		if more, err := each(below); err != nil || !more {
-			return err
-		}
-	}
-}
-
-const sqlFirstDue = `SELECT next_due, needs, id FROM rq_job INDEXED BY rq_job_due
-	WHERE pool = ? AND priority = ? AND next_due IS NOT NULL AND state = 0 ORDER BY next_due`
-
 // firstDue returns the earliest next time of a pool's jobs that the instance serves.
 func (l *look) firstDue(pool string) (first *int64, err error) {
-	err = l.priorities(pool, func(priority int64) (bool, error) {
-		return true, l.query(sqlFirstDue, []any{pool, priority}, func(r row) error {
-			if first != nil && r.int(0) >= *first {
-				return errStop
-			}
-			if !l.want.serves(r.text(2), r.text(1)) {
-				return nil
-			}
-			due := r.int(0)
-			first = &due
-			return errStop
-		})
-	})
-	return first, err
+	lanes, err := l.lanes(pool)
+	if err != nil {
+		return nil, err
+	}
+	for _, lane := range lanes {
+		due, err := lane.first(l)
+		if err != nil {
+			return nil, err
+		}
+		if due != nil && (first == nil || *due < *first) {
+			first = due
+		}
+	}
+	return first, nil
 }
 
 // due reports whether a pool with free slots has something to take.
@@ -377,58 +359,57 @@ func byUrgency(a, b *candidate) int {
 	return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.due, b.due), cmp.Compare(a.ID, b.ID))
 }
 
-const sqlDueJobs = `SELECT ` + hotColumns + ` FROM rq_job j INDEXED BY rq_job_due
-	WHERE j.pool = ? AND j.priority = ? AND j.next_due <= ? AND j.state = 0 ORDER BY j.next_due`
 const sqlJobBySeq = `SELECT ` + hotColumns + ` FROM rq_job j WHERE j.seq = ?`
+
+// candidate makes a candidate of a row of hotColumns, or nil if the instance is not to look at the job.
+func (cl *claim) candidate(pool string, r row) (*candidate, error) {
+	d, err := cl.store.definitions.get(cl.conn, r.int(0), r.int(1))
+	if err != nil || !cl.look.want.serves(d.ID, d.Needs) {
+		return nil, err
+	}
+	c := &candidate{pool: pool, spec: d.Spec, tags: d.Tags}
+	c.jobRow, c.active = d.scanHot(r)
+	due := c.State == ruqi.JobActive && c.NextDue != nil && !c.NextDue.After(cl.now)
+	if due {
+		c.due = sqlstore.Micros(*c.NextDue)
+	}
+	if w := cl.look.waiting.jobs[c.seq]; w != nil {
+		c.rows = w.rows
+		if !due || w.due < c.due {
+			c.due = w.due
+		}
+	}
+	return c, nil
+}
 
 // candidates returns the most urgent jobs of an open pool, at most as many as it has slots.
 func (cl *claim) candidates(pool string) ([]*candidate, error) {
-	l := &cl.look
-	slots := min(l.want.Slots[pool], l.want.limit)
-	var list []*candidate
-	seen := map[int64]bool{}
-	known := &cl.store.definitions
-	add := func(r row) error {
-		if len(list) == slots {
-			return errStop
-		}
-		d, err := known.get(l.conn, r.int(0), r.int(1))
-		if err != nil || !l.want.serves(d.ID, d.Needs) {
-			return err
-		}
-		c := &candidate{pool: pool, spec: d.Spec, tags: d.Tags}
-		c.jobRow, c.active = d.scanHot(r)
-		j := &c.jobRow
-		due := j.State == ruqi.JobActive && j.NextDue != nil && !j.NextDue.After(l.now)
-		if due {
-			c.due = sqlstore.Micros(*j.NextDue)
-		}
-		if w := l.waiting.jobs[j.seq]; w != nil {
-			c.rows = w.rows
-			if !due || w.due < c.due {
-				c.due = w.due
-			}
-		}
-		seen[j.seq] = true
-		list = append(list, c)
-		return nil
-	}
-	err := l.priorities(pool, func(priority int64) (bool, error) {
-		err := l.query(sqlDueJobs, []any{pool, priority, l.us}, add)
-		return len(list) < slots, err
-	})
+	slots := min(cl.look.want.Slots[pool], cl.look.want.limit)
+	list, err := cl.dueJobs(pool, slots)
 	if err != nil {
 		return nil, err
 	}
-	slots += len(l.waiting.jobs) // those too are candidates, and the least urgent go below
-	for seq, w := range l.waiting.jobs {
+	seen := map[int64]bool{}
+	if len(cl.look.waiting.jobs) > 0 {
+		for _, c := range list {
+			seen[c.seq] = true
+		}
+	}
+	for seq, w := range cl.look.waiting.jobs {
 		if w.pool != pool || seen[seq] {
 			continue
 		}
-		if err := l.query(sqlJobBySeq, []any{seq}, add); err != nil {
+		err := cl.query(sqlJobBySeq, []any{seq}, func(r row) error {
+			c, err := cl.candidate(pool, r)
+			if c != nil {
+				list = append(list, c)
+			}
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
 	slices.SortStableFunc(list, byUrgency)
-	return list[:min(slots-len(l.waiting.jobs), len(list))], nil
+	return list[:min(slots, len(list))], nil
 }

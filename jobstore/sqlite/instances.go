@@ -79,7 +79,7 @@ func (s *Store) Beat(ctx context.Context, in ruqi.Instance) (out ruqi.Instance, 
 			if e != nil {
 				return e
 			}
-			if !found || was.Owner.Epoch != epoch || !was.LeaseUntil.After(st.now) {
+			if !found || was.Owner.Epoch != epoch || was.Lease == 0 { // 0: it said goodbye, or was rescued
 				return fmt.Errorf("instance %s, epoch %d: %w", name, epoch, ruqi.ErrLeaseLost)
 			}
 			_, err = st.exec(sqlRenew, st.us, until, lease, in.State, in.Release, in.Zones, slots, needs, name, epoch)

@@ -21,6 +21,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "lease", sql: sqlLease},
 		{name: "cancels", sql: sqlCancels},
 		{name: "pool after", sql: sqlPoolAfter},
+		{name: "need from", sql: sqlNeedFrom},
 		{name: "priority below", sql: sqlPriorityBelow},
 		{name: "first due", sql: sqlFirstDue},
 		{name: "queued after", sql: sqlQueuedAfter},

@@ -13,6 +13,7 @@ import (
 const sqlDeadLives = `SELECT name, epoch FROM rq_instance i
 	WHERE lease_until <= ? OR epoch < (SELECT max(epoch) FROM rq_instance l WHERE l.name = i.name)`
 const sqlRunsAlive = `SELECT id, instance, epoch FROM rq_run INDEXED BY rq_run_alive WHERE state < 2 AND state = 1`
+const sqlEndLife = `UPDATE rq_instance SET lease = 0 WHERE name = ? AND epoch = ?`
 const sqlForgetLife = `DELETE FROM rq_instance WHERE name = ? AND epoch = ?`
 
 // defaultRescue is how many runs one Rescue ends when no limit is given.
@@ -27,7 +28,7 @@ func (s *Store) Rescue(ctx context.Context, owner ruqi.Owner, limit int, decide 
 	anyDead := false
 	err = s.readQuick(ctx, "rescue", func(c *conn) error {
 		_, us := s.clock()
-		lives, err := deadLives(c, us)
+		lives, err := deadLives(c, us, owner)
 		anyDead = len(lives) > 0
 		return err
 	})
@@ -36,7 +37,7 @@ func (s *Store) Rescue(ctx context.Context, owner ruqi.Owner, limit int, decide 
 	}
 	err = s.write(ctx, "rescue", func(st *step) error {
 		ended = nil
-		lives, err := deadLives(st.conn, st.us)
+		lives, err := deadLives(st.conn, st.us, owner)
 		if err != nil {
 			return err
 		}
@@ -44,7 +45,7 @@ func (s *Store) Rescue(ctx context.Context, owner ruqi.Owner, limit int, decide 
 		if err != nil {
 			return err
 		}
-		for _, id := range ids.most(owner, limit) {
+		for _, id := range ids.most(limit) {
 			run, err := st.rescue(id, decide)
 			if err != nil {
 				return fmt.Errorf("run %d: %w", id, err)
@@ -60,9 +61,12 @@ func (s *Store) Rescue(ctx context.Context, owner ruqi.Owner, limit int, decide 
 	return ended, nil
 }
 
-func deadLives(c *conn, us int64) (lives []ruqi.Owner, err error) {
+// deadLives lists the lives that are over, but the one that asks.
+func deadLives(c *conn, us int64, but ruqi.Owner) (lives []ruqi.Owner, err error) {
 	err = c.query(sqlDeadLives, []any{us}, func(r row) error {
-		lives = append(lives, ruqi.Owner{Instance: r.text(0), Epoch: r.int(1)})
+		if life := (ruqi.Owner{Instance: r.text(0), Epoch: r.int(1)}); life != but {
+			lives = append(lives, life)
+		}
 		return nil
 	})
 	return lives, err
@@ -71,13 +75,11 @@ func deadLives(c *conn, us int64) (lives []ruqi.Owner, err error) {
 // orphans are the running runs of dead lives.
 type orphans map[ruqi.Owner][]int64
 
-// most returns the oldest runs, but those of the owner that asks.
-func (o orphans) most(but ruqi.Owner, limit int) []int64 {
+// most returns the oldest runs.
+func (o orphans) most(limit int) []int64 {
 	var ids []int64
-	for owner, runs := range o {
-		if owner != but {
-			ids = append(ids, runs...)
-		}
+	for _, runs := range o {
+		ids = append(ids, runs...)
 	}
 	slices.Sort(ids)
 	return ids[:min(limit, len(ids))]
@@ -98,17 +100,18 @@ func (st *step) orphans(lives []ruqi.Owner) (orphans, error) {
 	return dead, err
 }
 
-// forgetLives drops the lives that are over and own no run any more.
+// forgetLives drops the lives that own no run any more, and lets the others never renew.
 func (st *step) forgetLives(lives []ruqi.Owner) error {
 	left, err := st.orphans(lives)
 	if err != nil {
 		return err
 	}
 	for _, life := range lives {
+		statement := sqlForgetLife
 		if len(left[life]) > 0 {
-			continue
+			statement = sqlEndLife
 		}
-		if _, err := st.exec(sqlForgetLife, life.Instance, life.Epoch); err != nil {
+		if _, err := st.exec(statement, life.Instance, life.Epoch); err != nil {
 			return err
 		}
 	}

@@ -31,8 +31,9 @@ CREATE TABLE rq_job (
   rev           INTEGER NOT NULL
 );
 CREATE UNIQUE INDEX rq_job_id ON rq_job (id);
--- The claim's order. Only active jobs have a next time that is looked for.
-CREATE INDEX rq_job_due ON rq_job (pool, priority DESC, next_due) WHERE next_due IS NOT NULL AND state = 0;
+-- The claim's order, apart for each thing that an instance must have, so that what
+-- another one is to run is passed over as a whole.
+CREATE INDEX rq_job_due ON rq_job (pool, needs, priority DESC, next_due) WHERE next_due IS NOT NULL AND state = 0;
 
 -- What changes with edits alone: the wide part of a job.
 CREATE TABLE rq_definition (
