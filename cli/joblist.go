@@ -135,7 +135,7 @@ func (a *app) printJobs(page ruqi.JobPage) error {
 		}
 		state := string(job.State)
 		if job.Parked != "" {
-			state = "parked"
+			state += ", parked"
 		}
 		t.row(id, state, clock(seconds(job.NextDue), wire.Zone(job.Trigger)), triggerText(job.Trigger), shorten(taskText(job.Task), taskWidth), strings.Join(job.Tags, ","))
 	}

@@ -145,10 +145,19 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 func (a *app) serve(ctx context.Context, s settings) (err error) {
 	logger := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: s.level}))
 	s.scheduler.Logger = logger
+	if s.scheduler.Zone == nil {
+		// Named here, so that previews live in the same zone as jobs.
+		if s.scheduler.Zone, err = hostZone(ctx); err != nil {
+			return err
+		}
+	}
 	if err := makeDataDirectory(s.dir); err != nil {
 		return err
 	}
-	a.names = func(pointer string) string { return "--" + strings.TrimPrefix(pointer, "/") }
+	a.names = func(pointer string) string {
+		flag, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
+		return "--" + flag
+	}
 	store, err := standard.OpenStore(ctx, s.store, standard.StoreOptions{Logger: logger})
 	if err != nil {
 		return err

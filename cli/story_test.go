@@ -5,6 +5,8 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -225,6 +227,30 @@ func TestAWallTimeIsReadInTheServicesZoneNotTheHosts(t *testing.T) { // TM01
 	}
 	if got := s.ok("job", "add", "y", "--at", "2031-12-01 12:00", "--tz", "Asia/Tokyo", "--command", "true", "-o", "json"); !strings.Contains(got, `"2031-12-01T12:00:00+09:00"`) {
 		t.Errorf("read elsewhere: %s", got)
+	}
+}
+
+func TestPreviewsLiveInTheZoneOfJobs(t *testing.T) {
+	dir := t.TempDir()
+	cmd := program(t, dir, "serve", "--listen", "127.0.0.1:0", "--store", "memory:")
+	cmd.Env = append(cmd.Env, "TZ=America/Chicago")
+	s := start(t, dir, cmd)
+	s.ok("job", "add", "x", "--cron", "0 3 * * *", "--command", "true")
+	if got := s.ok("job", "get", "x"); !strings.Contains(got, `"zone":"America/Chicago"`) {
+		t.Errorf("job: %s", got)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/api/v1/triggers/preview", strings.NewReader(`{"trigger":{"kind":"cron","expr":"0 3 * * *"},"n":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.token())
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if text, err := io.ReadAll(resp.Body); err != nil || !strings.Contains(string(text), `"zone":"America/Chicago"`) {
+		t.Errorf("preview: %v: %s", err, text)
 	}
 }
 
