@@ -450,3 +450,21 @@ func TestBadInputNamesEveryField(t *testing.T) {
 		t.Errorf("a refused job was half added: %d, %v", page.Total, err)
 	}
 }
+
+// A laptop that sleeps through its lease with nobody else there wakes with its runs.
+func TestAMachineThatSleptAloneKeepsItsRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := &wallClock{}
+		w := newWorld(t, ruqi.Options{Now: clock.now})
+		w.start()
+		defer w.stop()
+		w.add(ruqi.JobSpec{ID: "long", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(sleeping(10 * time.Minute))})
+		time.Sleep(time.Hour + time.Minute)
+		clock.jump(30 * time.Minute)
+		time.Sleep(10 * time.Minute)
+		all := runs(t, w.s, "long")
+		if len(all) != 1 || all[0].State != ruqi.RunSucceeded {
+			t.Fatalf("after the sleep the run is %v", states(all))
+		}
+	})
+}

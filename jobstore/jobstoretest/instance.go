@@ -18,7 +18,9 @@ var instanceRules = []rule{
 	{name: "Beat/epochs", check: beatEpochs,
 		law: "each life gets an epoch higher than any before under that name, after a goodbye and after it was forgotten too"},
 	{name: "Beat/lost", check: beatLost,
-		law: "a beat whose epoch is not the instance's latest, or whose lease has ended, is ErrLeaseLost and renews nothing"},
+		law: "a beat whose epoch is not the instance's latest is ErrLeaseLost and renews nothing"},
+	{name: "Beat/slept", check: beatSlept,
+		law: "a beat past the lease renews it as long as no Rescue of another has acted on it; after one it is ErrLeaseLost, whether the instance had runs or not"},
 	{name: "Beat/goodbye", check: beatGoodbye,
 		law: "a Lease of 0 says goodbye: the row goes as soon as no run names it, and its runs are left to Rescue"},
 	{name: "Instances/list", check: instancesList,
@@ -126,10 +128,39 @@ func beatLost(p *probe) {
 	p.wantTime("LeaseUntil after beats in vain", &second.LeaseUntil, p.in(10*time.Second))
 	stored := p.instances()["a"]
 	p.wantTime("LeaseUntil stored", &stored.LeaseUntil, p.in(10*time.Second))
-	p.clock.move(10*time.Second + time.Microsecond)
-	renew("past the lease", second.Owner)
-	_, err := p.Claim(p.ctx, request(second.Owner), planner(once).decide)
-	p.wantErr("a claim after a beat past the lease", err, ruqi.ErrLeaseLost)
+}
+
+func beatSlept(p *probe) {
+	idle, busy := p.beat("idle", 10*time.Second).Owner, p.beat("busy", 10*time.Second).Owner
+	first := p.startOne(busy, "first")
+	p.startOne(busy, "second")
+	sleep := func() {
+		p.clock.move(time.Hour)
+		_, err := p.Claim(p.ctx, request(busy), planner(once).decide)
+		p.wantErr("a claim past the lease", err, ruqi.ErrLeaseLost)
+	}
+	sleep()
+	_, err := p.Rescue(p.ctx, busy, 10, lose)
+	p.must("a rescue of its own", err)
+	_, err = p.Beat(p.ctx, ruqi.Instance{Owner: busy, Lease: 10 * time.Second})
+	p.must("a beat past the lease that no one has rescued", err)
+	p.wantState("a run of an instance that slept", first.ID, ruqi.RunRunning)
+	_, err = p.Claim(p.ctx, request(busy), planner(once).decide)
+	p.must("a claim within the lease renewed", err)
+	_, err = p.Beat(p.ctx, ruqi.Instance{Owner: idle, Lease: time.Hour})
+	p.wantErr("a beat of an idle instance that was rescued", err, ruqi.ErrLeaseLost)
+
+	sleep()
+	ended, err := p.Rescue(p.ctx, p.owner("other"), 1, lose)
+	p.must("rescue", err)
+	same(p, "runs rescued", runIDs(ended), []int64{first.ID})
+	_, err = p.Beat(p.ctx, ruqi.Instance{Owner: busy, Lease: time.Hour})
+	p.wantErr("a beat of an instance of whose runs one was rescued", err, ruqi.ErrLeaseLost)
+	_, err = p.Claim(p.ctx, request(busy), planner(once).decide)
+	p.wantErr("a claim of an instance of whose runs one was rescued", err, ruqi.ErrLeaseLost)
+	ended, err = p.Rescue(p.ctx, p.owner("other"), 10, lose)
+	p.must("rescue", err)
+	equal(p, "the number of runs left for the next rescue", len(ended), 1)
 }
 
 func beatGoodbye(p *probe) {
@@ -182,7 +213,7 @@ var rescueRules = []rule{
 	{name: "Rescue/job gone", check: rescueGone,
 		law: "decide gets the run's job as it is, nil if it is gone"},
 	{name: "Rescue/forget", check: rescueForgets,
-		law: "instances past their lease that own no run any more are forgotten, others not"},
+		law: "instances past their lease that own no run any more are forgotten, others and the rescuer itself not"},
 	{name: "Rescue/panic", check: rescuePanics,
 		law: "a panic of decide is passed on to the caller, nothing having been written, and the store goes on"},
 }

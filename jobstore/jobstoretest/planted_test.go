@@ -338,6 +338,14 @@ var runFaults = []fault{
 			return got, err
 		}
 	}),
+	breaking("takes the runs of an instance that slept alone", "Beat/slept", func(b *broken) {
+		b.beat = func(ctx context.Context, i ruqi.Instance) (ruqi.Instance, error) {
+			if _, err := b.Store.Rescue(ctx, ruqi.Owner{}, 1, lost); err != nil {
+				return i, err
+			}
+			return b.Store.Beat(ctx, i)
+		}
+	}),
 	breaking("rescues its own runs", "Rescue/own", func(b *broken) {
 		b.rescue = func(ctx context.Context, o ruqi.Owner, limit int, d decideDead) ([]ruqi.Run, error) {
 			return b.Store.Rescue(ctx, ruqi.Owner{}, limit, d)
@@ -470,4 +478,8 @@ var recordFaults = []fault{
 			return b.Store.Put(context.WithoutCancel(ctx), records...)
 		}
 	}),
+}
+
+func lost(_ time.Time, dead ruqi.Run, _ *ruqi.JobRecord) ruqi.Done {
+	return ruqi.Done{Run: ruqi.Run{ID: dead.ID, State: ruqi.RunLost, Reason: "its instance died"}}
 }

@@ -105,7 +105,7 @@ func (s *Store) Beat(ctx context.Context, in ruqi.Instance) (ruqi.Instance, erro
 		if old != nil {
 			s.forgetLife(old.life)
 		}
-	} else if s.alive(in.Owner, now) == nil {
+	} else if i == nil || i.life.owner != in.Owner || i.lease == 0 { // 0: it said goodbye, or was rescued
 		return ruqi.Instance{}, ruqi.ErrLeaseLost
 	}
 	i.beat, i.lease = now, max(in.Lease, 0)
@@ -183,10 +183,10 @@ func (s *Store) rescue(now int64, owner ruqi.Owner, limit int, decide func(now t
 	for i, r := range dead {
 		s.finish(r, &done[i], now)
 	}
-	for name, i := range s.instances {
-		if i.leaseUntil <= now && len(i.life.running) == 0 {
-			delete(s.instances, name)
-			delete(s.lives, i.life.owner)
+	for _, i := range s.instances {
+		if i.leaseUntil <= now && i.life.owner != owner {
+			i.lease = 0
+			s.forgetLife(i.life)
 		}
 	}
 	return s.views(dead), nil
