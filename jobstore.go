@@ -39,8 +39,8 @@ type JobStore interface {
 	// when the job is new and Updated always, and keeps RunCount of an existing job.
 	// Change.Remove deletes the job: its queued rows become cancelled with the reason "job removed",
 	// running ones go on, history stays. Change.Runs are inserted in the same step: rows that
-	// have ended (settled fires), or queued ones of cause manual, whose Nominal and
-	// Due the store sets to now, plus a microsecond until the unique key is free.
+	// have ended (settled fires; left out where their unique key exists), or queued ones of cause manual,
+	// whose Nominal and Due the store sets to now, Nominal plus a microsecond until the unique key is free.
 	//
 	// Returned are the jobs as they are after the step (those removed, as they
 	// were), and the inserted runs with their ids.
@@ -78,7 +78,8 @@ type JobStore interface {
 	// owner; the ids of the others are returned as late: nothing of theirs
 	// is written but a note at the end of their reason. State, Reason, Finished (the store's
 	// now if nil), ExitCode, Signal, CPU, MaxRSS are taken from Done.Run. Done.Again is
-	// inserted as a new row in the same step, with its Due kept and, if Due is zero, now.
+	// inserted as a new row in the same step, with its Due kept and, if Due is zero, now; for a job that is
+	// gone it ends as cancelled at once, since nobody could ever start it.
 	// EndJob, if not empty, finishes the run's job with that reason: no next time; an already
 	// finished or removed job stays. RemoveJob deletes the job in the same step if it is finished
 	// and none of its runs is queued or running any more.

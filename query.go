@@ -181,9 +181,29 @@ func (s *Scheduler) CancelRun(ctx context.Context, id int64, by string) (Run, er
 	if run.State.Ended() {
 		s.emitEnd(&run)
 		s.ends.tell()
+		s.removeIfDone(ctx, run.JobID)
 	}
 	s.cancelHere(&run)
 	return run, nil
+}
+
+// removeIfDone removes a finished job that is to be deleted and whose last queued run was cancelled: no run of it
+// will end any more and take it along.
+func (s *Scheduler) removeIfDone(ctx context.Context, id string) {
+	alive, err := s.store.Runs(ctx, RunQuery{Job: id, States: []RunState{RunQueued, RunRunning}, Limit: 1})
+	if err != nil || len(alive.Runs) > 0 {
+		return
+	}
+	_, _, err = s.store.EditJobs(ctx, JobQuery{IDs: []string{id}, State: JobFinished}, func(now time.Time, _ string, old *JobRecord, active int) Change {
+		if old == nil || active > 0 {
+			return Change{}
+		}
+		spec, err := s.specOf(old)
+		return Change{Remove: err == nil && spec.Policy.DeleteWhenFinished}
+	})
+	if err != nil {
+		s.log.Warn("a finished job could not be removed", "job", id, "error", err)
+	}
 }
 
 // Runs implements Operations.

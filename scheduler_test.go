@@ -350,6 +350,21 @@ func TestFinishAndMaxRunsAndDelete(t *testing.T) {
 		if _, err := w.s.Job(t.Context(), "gone"); !errors.Is(err, ruqi.ErrNotFound) {
 			t.Errorf("a job with delete_when_finished is still there: %v", err)
 		}
+		// The last that waits may be cancelled, too.
+		w.add(ruqi.JobSpec{ID: "waits", Trigger: trigger.Every(time.Second), Task: ruqi.Do(sleeping(3 * time.Second)), Policy: ruqi.Policy{MaxRuns: 1, DeleteWhenFinished: true}})
+		time.Sleep(1500 * time.Millisecond)
+		waits, err := w.s.RunNow(t.Context(), "waits", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.s.Pause()
+		time.Sleep(5 * time.Second)
+		if _, err := w.s.CancelRun(t.Context(), waits.ID, "ann"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.s.Job(t.Context(), "waits"); !errors.Is(err, ruqi.ErrNotFound) {
+			t.Errorf("after its last queued run was cancelled the job is still there: %v", err)
+		}
 		for _, id := range []string{"finish", "three"} {
 			if job, err := w.s.Job(t.Context(), id); err != nil || job.State != ruqi.JobFinished || job.StateReason == "" {
 				t.Errorf("%s is %s (%q), %v", id, job.State, job.StateReason, err)
