@@ -60,10 +60,8 @@ type want struct {
 	// pools are those served, by name; open are those with free slots.
 	pools, open []string
 	needs       map[string]bool
-	// sorted are the needs, each once.
-	sorted []string
-	except map[string]bool
-	limit  int
+	except      map[string]bool
+	limit       int
 }
 
 func newWant(request ruqi.ClaimRequest) *want {
@@ -80,7 +78,6 @@ func newWant(request ruqi.ClaimRequest) *want {
 	for _, need := range request.Needs {
 		w.needs[need] = true
 	}
-	w.sorted = slices.Sorted(maps.Keys(w.needs))
 	if len(request.Except) > 0 {
 		w.except = map[string]bool{}
 		for _, id := range request.Except {
@@ -101,6 +98,8 @@ type look struct {
 	us   int64
 	// all are the pools to tell Next for; see pools.
 	all []string
+	// known are the lanes of each pool, once read.
+	known map[string][]*lane
 	// waiting are the queued rows that are due, once read.
 	waiting *waiting
 }
@@ -160,13 +159,9 @@ func (l *look) firstDue(pool string) (first *int64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, lane := range lanes {
-		due, err := lane.first(l)
-		if err != nil {
-			return nil, err
-		}
-		if due != nil && (first == nil || *due < *first) {
-			first = due
+	for _, ln := range lanes {
+		if ln.due != nil && (first == nil || *ln.due < *first) {
+			first = ln.due
 		}
 	}
 	return first, nil

@@ -1,87 +1,82 @@
 package sqlite
 
-import (
-	"slices"
-)
-
-// A lane is the queue of the jobs of one pool that need the same of an instance, by
-// priority, then by next time. A claim merges the lanes that it serves.
+// A lane is the queue of the jobs of one pool, need and priority, by next time. A claim
+// merges the lanes that it serves.
 type lane struct {
 	pool, needs string
-	// rows are the next jobs of the lane that were read and not taken yet.
+	priority    int64
+	// due is the next time of the first job that the instance is to look at; nil: there is none.
+	due *int64
+	// rows are the next jobs of the lane that were read and not taken yet, of which read were read; open
+	// says that there may be more.
 	rows []*candidate
-	// priority is the one being read, of which read rows were read; open says that it may have more.
-	priority int64
-	read     int
-	open     bool
-	// done: nothing due is left to read.
-	done bool
+	read int
+	open bool
 }
 
-const sqlNeedFrom = `SELECT needs FROM rq_job INDEXED BY rq_job_due
-	WHERE pool = ? AND needs >= ? AND next_due IS NOT NULL AND state = 0 ORDER BY needs LIMIT 1`
+// The first job of each lane of a pool. From each lane it leaps to the next, the lower
+// priorities of a need before the next need, so it costs the number of lanes and not that of jobs.
+const sqlLanes = `WITH RECURSIVE head (seq) AS (
+	SELECT * FROM (SELECT n.seq FROM rq_job n INDEXED BY rq_job_due
+		WHERE n.pool = ?1 AND n.next_due IS NOT NULL AND n.state = 0 ORDER BY n.needs, n.priority DESC, n.next_due LIMIT 1)
+	UNION ALL
+	SELECT ifnull(
+		(SELECT n.seq FROM rq_job n INDEXED BY rq_job_due
+			WHERE n.pool = ?1 AND n.needs = j.needs AND n.priority < j.priority AND n.next_due IS NOT NULL AND n.state = 0
+			ORDER BY n.priority DESC, n.next_due LIMIT 1),
+		(SELECT n.seq FROM rq_job n INDEXED BY rq_job_due
+			WHERE n.pool = ?1 AND n.needs > j.needs AND n.next_due IS NOT NULL AND n.state = 0
+			ORDER BY n.needs, n.priority DESC, n.next_due LIMIT 1))
+	FROM head CROSS JOIN rq_job j ON j.seq = head.seq)
+	SELECT j.needs, j.priority, j.next_due, j.id FROM head CROSS JOIN rq_job j ON j.seq = head.seq`
 
-// lanes returns the lanes of a pool that have jobs and that the instance serves. It leaps from
-// one that it serves to the next that is there, so the shorter list bounds the look-ups.
+// lanes returns the lanes of a pool that the instance serves. They are read once a look.
 func (l *look) lanes(pool string) ([]*lane, error) {
-	var lanes []*lane
-	wanted := l.want.sorted
-	for i := 0; i < len(wanted); {
-		there := ""
-		found, err := l.one(sqlNeedFrom, []any{pool, wanted[i]}, func(r row) { there = r.text(0) })
-		if err != nil {
+	if lanes, known := l.known[pool]; known {
+		return lanes, nil
+	}
+	var lanes, excepted []*lane
+	err := l.query(sqlLanes, []any{pool}, func(r row) error {
+		if !l.want.needs[r.text(0)] {
+			return nil
+		}
+		due := r.int(2)
+		ln := &lane{pool: pool, needs: r.text(0), priority: r.int(1), due: &due, open: true}
+		if l.want.except[r.text(3)] {
+			excepted = append(excepted, ln)
+		}
+		lanes = append(lanes, ln)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, ln := range excepted {
+		if err := ln.first(l); err != nil {
 			return nil, err
 		}
-		if !found {
-			break
-		}
-		next, served := slices.BinarySearch(wanted, there)
-		if served {
-			lanes = append(lanes, &lane{pool: pool, needs: there, priority: above})
-			next++
-		}
-		i = next
 	}
+	if l.known == nil {
+		l.known = map[string][]*lane{}
+	}
+	l.known[pool] = lanes
 	return lanes, nil
-}
-
-// above is greater than every priority.
-const above = int64(1) << 62
-
-// The highest priority below a given one of which the lane has a job.
-const sqlPriorityBelow = `SELECT priority FROM rq_job INDEXED BY rq_job_due
-	WHERE pool = ? AND needs = ? AND next_due IS NOT NULL AND state = 0 AND priority < ? ORDER BY priority DESC LIMIT 1`
-
-// descend goes on to the next lower priority of the lane.
-func (ln *lane) descend(l *look) (found bool, err error) {
-	return l.one(sqlPriorityBelow, []any{ln.pool, ln.needs, ln.priority}, func(r row) { ln.priority = r.int(0) })
 }
 
 const sqlFirstDue = `SELECT next_due, id FROM rq_job INDEXED BY rq_job_due
 	WHERE pool = ? AND needs = ? AND priority = ? AND next_due IS NOT NULL AND state = 0 ORDER BY next_due`
 
-// first returns the earliest next time in the lane, but of the jobs excepted.
-func (ln *lane) first(l *look) (first *int64, err error) {
-	for {
-		found, err := ln.descend(l)
-		if err != nil || !found {
-			return first, err
+// first finds the first job of the lane that is not excepted.
+func (ln *lane) first(l *look) error {
+	ln.due = nil
+	return l.query(sqlFirstDue, []any{ln.pool, ln.needs, ln.priority}, func(r row) error {
+		if l.want.except[r.text(1)] {
+			return nil
 		}
-		err = l.query(sqlFirstDue, []any{ln.pool, ln.needs, ln.priority}, func(r row) error {
-			due := r.int(0)
-			if first != nil && due >= *first {
-				return errStop
-			}
-			if !l.want.serves(r.text(1), ln.needs) {
-				return nil
-			}
-			first = &due
-			return errStop
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
+		due := r.int(0)
+		ln.due = &due
+		return errStop
+	})
 }
 
 const sqlDueJobs = `SELECT ` + hotColumns + ` FROM rq_job j INDEXED BY rq_job_due
@@ -89,15 +84,7 @@ const sqlDueJobs = `SELECT ` + hotColumns + ` FROM rq_job j INDEXED BY rq_job_du
 
 // fill reads up to size more jobs that are due, when none is at hand.
 func (ln *lane) fill(cl *claim, size int) error {
-	for len(ln.rows) == 0 && !ln.done {
-		if !ln.open {
-			found, err := ln.descend(&cl.look)
-			if err != nil {
-				return err
-			}
-			ln.open, ln.done, ln.read = found, !found, 0
-			continue
-		}
+	for len(ln.rows) == 0 && ln.open {
 		got := 0
 		err := cl.query(sqlDueJobs, []any{ln.pool, ln.needs, ln.priority, cl.us, size, ln.read}, func(r row) error {
 			got++
@@ -118,9 +105,15 @@ func (ln *lane) fill(cl *claim, size int) error {
 
 // dueJobs merges the lanes of a pool up to a number of jobs.
 func (cl *claim) dueJobs(pool string, most int) ([]*candidate, error) {
-	lanes, err := cl.look.lanes(pool)
-	if err != nil || len(lanes) == 0 {
+	all, err := cl.look.lanes(pool)
+	if err != nil {
 		return nil, err
+	}
+	var lanes []*lane
+	for _, ln := range all {
+		if ln.due != nil && *ln.due <= cl.us {
+			lanes = append(lanes, ln)
+		}
 	}
 	const spare = 4 // rows a lane: most lanes give a few, and what is read in vain costs little
 	size := most
@@ -131,6 +124,9 @@ func (cl *claim) dueJobs(pool string, most int) ([]*candidate, error) {
 	for len(list) < most {
 		var best *lane
 		for _, ln := range lanes {
+			if best != nil && best.rows[0].Priority > int(ln.priority) {
+				continue // it has its turn when the higher ones are empty
+			}
 			if err := ln.fill(cl, size); err != nil {
 				return nil, err
 			}

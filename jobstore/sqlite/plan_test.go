@@ -21,8 +21,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "lease", sql: sqlLease},
 		{name: "cancels", sql: sqlCancels},
 		{name: "pool after", sql: sqlPoolAfter},
-		{name: "need from", sql: sqlNeedFrom},
-		{name: "priority below", sql: sqlPriorityBelow},
+		{name: "lanes", sql: sqlLanes},
 		{name: "first due", sql: sqlFirstDue},
 		{name: "queued after", sql: sqlQueuedAfter},
 		{name: "queued due", sql: sqlQueuedDue},
@@ -203,7 +202,7 @@ func scansTable(step string) bool {
 		return false
 	}
 	switch words[1] {
-	case "json_each", "CONSTANT":
+	case "json_each", "CONSTANT", "head":
 		return false
 	}
 	return !strings.HasPrefix(words[1], "(subquery")
