@@ -18,11 +18,14 @@ const (
 	mostLife = 1900 * time.Millisecond
 	// mostStart bounds the lives that end while the service starts.
 	mostStart = 150 * time.Millisecond
+	// orphanWait is how long commands may outlive their service: the kernel ends them with it.
+	orphanWait = 10 * time.Second
 )
 
 // TestCrashKill kills a busy service again and again at random moments, starts it on the same file
 // at once, and asks the file in the end what became of each fire.
 func TestCrashKill(t *testing.T) {
+	t.Parallel()
 	r := random(t)
 	for round := range pick(1, longRounds) {
 		seed := r.Uint64()
@@ -39,7 +42,7 @@ func killRound(t *testing.T, r *rand.Rand, seed uint64) {
 	t.Helper()
 	s := newSite(t)
 	u := &users{site: s, gate: newGateway(), ledger: newLedger(), wait: 10 * time.Second}
-	all := orders()
+	all := orders(true)
 	v, c := s.start()
 	addAll(t, u, c, all)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -53,7 +56,7 @@ func killRound(t *testing.T, r *rand.Rand, seed uint64) {
 			t.Fatalf("the service ended by itself: %v", v.err)
 		}
 		v.kill()
-		u.gate.open(nil)
+		u.gate.open(0, nil)
 		if v = s.launch(); r.IntN(8) == 0 { // it dies while it starts
 			<-time.After(time.Duration(r.Int64N(int64(mostStart))))
 			v.kill()
@@ -63,19 +66,34 @@ func killRound(t *testing.T, r *rand.Rand, seed uint64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u.gate.open(c)
+		u.gate.open(0, c)
 	}
 	cancel()
 	u.group.Wait()
 	v.kill() // so that the store alone tells what was answered
+	finale(t, s, u)
+}
+
+// finale checks what was answered, lets a last service bring everything to its end, and judges the store.
+func finale(t *testing.T, s *site, u *users) {
+	t.Helper()
 	u.ledger.check(t, readStore(t, s.store()))
-	v, c = s.start()
+	v, c := s.start()
 	settle(t, u.ledger, c)
 	v.term()
-	h := u.ledger.judge(t, s, false)
-	t.Logf("seed %d: %d of %d requests answered; %s", seed, u.heard.Load(), u.asked.Load(), counted(h))
-	await(t, "end of the commands", 10*time.Second, func() bool { return len(s.orphans()) == 0 })
+	h := u.ledger.judge(t, s.store(), false)
+	marks := s.readMarks()
+	for id := range marks {
+		show(t, judgeMarks(id, marks[id], h.rows[id]))
+	}
+	for id, rows := range h.rows {
+		if marks[id] == nil {
+			show(t, judgeMarks(id, nil, rows))
+		}
+	}
+	t.Logf("%d of %d requests answered; %s", u.heard.Load(), u.asked.Load(), counted(h))
+	await(t, "end of the commands", orphanWait, func() bool { return len(s.orphans()) == 0 })
 	if left := s.orphans(); len(left) > 0 {
-		t.Errorf("commands of killed services are left: %q", left)
+		t.Errorf("commands of services that are gone are left: %q", left)
 	}
 }

@@ -241,22 +241,33 @@ func storedGrid(record ruqi.JobRecord) (grid, error) {
 	return gridOf(d.Trigger)
 }
 
-// judge checks a store whose services have ended, and shows the first faults.
-func (l *ledger) judge(t *testing.T, s *site, open bool) history {
+// judge checks a store that nobody serves, and shows the first faults. An open one has not settled: rows
+// may be under way.
+func (l *ledger) judge(t *testing.T, path string, open bool) history {
 	t.Helper()
-	h := readStore(t, s.store())
-	sound(t, s.store())
+	h := readStore(t, path)
+	sound(t, path)
 	faults := judgeAll(h.runs)
-	marks := s.readMarks()
 	for _, subject := range l.subjects(t, h) {
 		subject.open = open
 		faults = append(faults, judgeJob(subject, h.rows[subject.id])...)
-		if !open {
-			faults = append(faults, judgeMarks(subject.id, marks[subject.id], h.rows[subject.id])...)
-		}
 	}
 	show(t, faults)
 	return h
+}
+
+// clone copies the ledger, for a store that goes its own way from here on.
+func (l *ledger) clone() *ledger {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	other := newLedger()
+	other.order, other.runs, other.cancels = slices.Clone(l.order), slices.Clone(l.runs), slices.Clone(l.cancels)
+	for id, e := range l.jobs {
+		c := *e
+		c.away, c.states, c.words = slices.Clone(e.away), slices.Clone(e.states), slices.Clone(e.words)
+		other.jobs[id] = &c
+	}
+	return other
 }
 
 // show reports faults; after so many, more of them say nothing new.

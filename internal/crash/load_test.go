@@ -65,8 +65,8 @@ func (s *site) definition(o order) json.RawMessage {
 	return text
 }
 
-// orders are the jobs of the big load: every kind of policy with every kind of command.
-func orders() []order {
+// orders are the jobs of a load: every kind of policy with every kind of command. The big load has 60.
+func orders(big bool) []order {
 	var all []order
 	add := func(group string, n int) {
 		for i := range n {
@@ -92,6 +92,13 @@ func orders() []order {
 			all = append(all, o)
 		}
 	}
+	if !big {
+		add(steady, 6)
+		add(policed, 2)
+		add(paused, 2)
+		add(turned, 2)
+		return all
+	}
 	add(steady, 36)
 	add(policed, 8)
 	add(paused, 8)
@@ -99,32 +106,45 @@ func orders() []order {
 	return append(all, order{id: sleeper, group: sleeper, every: 200 * time.Millisecond, takes: 10 * time.Minute, coalesce: true, limit: 1, catchup: 10, rerun: true})
 }
 
-// A gateway leads the users to a service that listens.
+// A gateway leads the users to the services that listen.
 type gateway struct {
 	mu      sync.Mutex // guards present, changed
-	present *client.Client
+	present map[int]*client.Client
 	changed chan struct{} // closed when present changes
 }
 
-func newGateway() *gateway { return &gateway{changed: make(chan struct{})} }
+func newGateway() *gateway {
+	return &gateway{present: map[int]*client.Client{}, changed: make(chan struct{})}
+}
 
-// open lets the users in; nil closes the gate.
-func (g *gateway) open(c *client.Client) {
+// open lets the users in to the service in a slot; nil closes its gate.
+func (g *gateway) open(slot int, c *client.Client) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.present = c
+	if c == nil {
+		delete(g.present, slot)
+	} else {
+		g.present[slot] = c
+	}
 	close(g.changed)
 	g.changed = make(chan struct{})
 }
 
-// wait returns the client of a service that should listen.
+// some returns the client of any service that should listen, or what to wait for when there is none.
+func (g *gateway) some() (*client.Client, <-chan struct{}) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, c := range g.present { // in the order of chance
+		return c, nil
+	}
+	return nil, g.changed
+}
+
 func (g *gateway) wait(ctx context.Context) (*client.Client, error) {
 	for {
-		g.mu.Lock()
-		present, changed := g.present, g.changed
-		g.mu.Unlock()
-		if present != nil {
-			return present, nil
+		c, changed := g.some()
+		if c != nil {
+			return c, nil
 		}
 		select {
 		case <-changed:
@@ -245,9 +265,7 @@ func (u *users) pauseOrResume(ctx context.Context, r *rand.Rand, mine []order) {
 		}
 		return err
 	})
-	if ctx.Err() == nil || heard {
-		u.ledger.paused(id, pause, sent, time.Now(), heard && err == nil, u.retires)
-	}
+	u.ledger.paused(id, pause, sent, time.Now(), heard && err == nil, u.retires)
 }
 
 // modify changes a policy, or a trigger, and the description, by which it is known again.
@@ -314,7 +332,7 @@ func (u *users) add(ctx context.Context, o order) {
 // addAll adds the jobs that are there from the begin; each must be answered.
 func addAll(t *testing.T, u *users, c *client.Client, all []order) {
 	t.Helper()
-	u.gate.open(c)
+	u.gate.open(0, c)
 	var group sync.WaitGroup
 	work := make(chan order)
 	for range 4 {

@@ -104,10 +104,11 @@ func (s *site) marks() string { return filepath.Join(s.dir, "marks") }
 
 // A service is one process.
 type service struct {
-	site *site
-	cmd  *exec.Cmd
-	log  *os.File
-	out  io.Reader
+	site   *site
+	cmd    *exec.Cmd
+	log    *os.File
+	out    io.Reader
+	client *client.Client // once it listens
 	// ended is closed when the process is gone; err is then how.
 	ended chan struct{}
 	err   error
@@ -176,7 +177,8 @@ func (v *service) ready() (*client.Client, error) {
 		if err != nil {
 			return nil, err
 		}
-		return client.New(address, strings.TrimSpace(string(token)), standard.Registry(), client.Options{})
+		v.client, err = client.New(address, strings.TrimSpace(string(token)), standard.Registry(), client.Options{})
+		return v.client, err
 	}
 }
 

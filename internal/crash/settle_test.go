@@ -16,8 +16,9 @@ import (
 const (
 	// settleWait bounds how long everything that is left may take: what waits in queues are seconds of work.
 	settleWait = 90 * time.Second
-	// lastFires is how long the triggers still go on after their next fire, so that fires go by without a kill.
-	lastFires = 500 * time.Millisecond
+	// lastFires is how long the triggers still go on after their next fire, so that fires go by without a
+	// kill, and so that none is over before its change is in the store.
+	lastFires = 1500 * time.Millisecond
 )
 
 // settle lets every job come to its end: pauses are ended, triggers get an end in a moment, the sleeper
