@@ -52,6 +52,9 @@ type policyJSON struct {
 func (r *Registry) EncodeJob(spec JobSpec) ([]byte, error) { return encodeJob(spec, 0) }
 
 func encodeJob(spec JobSpec, version int) ([]byte, error) {
+	if isNil(spec.Trigger) || isNil(spec.Task) {
+		return nil, Invalid("", "", "a definition without a trigger or a task cannot be encoded")
+	}
 	trigger, err := spec.Trigger.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("encode trigger: %w", err)
@@ -117,7 +120,9 @@ func (r *Registry) decodeJob(data []byte, strict bool) (JobSpec, error) {
 		return spec, faults.Err()
 	}
 	version := specVersion
-	readInto(o, "v", &version, "a whole number")
+	if !strict { // users do not write versions, the store does
+		readInto(o, "v", &version, "a whole number")
+	}
 	if version < 1 || version > specVersion {
 		faults.Add("/v", fmt.Sprint(version), "written by rules of version %d; this release knows those up to %d", version, specVersion)
 	}
@@ -165,14 +170,14 @@ func decodePolicy(data []byte, faults *Faults, strict bool) Policy {
 	if d, given := o.duration("misfire_grace"); given {
 		p.MisfireGrace = &d
 	}
-	readInto(o, "catchup_limit", &p.CatchupLimit, "a whole number")
-	readInto(o, "max_instances", &p.MaxInstances, "a whole number")
+	readPositive(o, "catchup_limit", &p.CatchupLimit)
+	readPositive(o, "max_instances", &p.MaxInstances)
 	readInto(o, "overlap", &p.Overlap, "a text")
-	p.Timeout, _ = o.duration("timeout")
-	p.KillGrace, _ = o.duration("kill_grace")
+	p.Timeout = o.positive("timeout")
+	p.KillGrace = o.positive("kill_grace")
 	readInto(o, "on_lost", &p.OnLost, "a text")
 	p.Jitter, _ = o.duration("jitter")
-	readInto(o, "max_runs", &p.MaxRuns, "a whole number or null")
+	readPositive(o, "max_runs", &p.MaxRuns)
 	readInto(o, "delete_when_finished", &p.DeleteWhenFinished, "true or false")
 	readInto(o, "run_on_start", &p.RunOnStart, "true or false")
 	readInto(o, "pause_after_failures", &p.PauseAfterFailures, "a whole number")
@@ -269,14 +274,33 @@ func (o *object) duration(name string) (time.Duration, bool) {
 	return d, true
 }
 
-func readInto[T any](o *object, name string, into *T, accepted string) {
+// positive reads a duration for which zero would mean that none was given.
+func (o *object) positive(name string) time.Duration {
+	d, given := o.duration(name)
+	if given && d == 0 {
+		o.faults.Add(o.pointer+"/"+name, "0s", "must be longer than nothing; leave it out for the default")
+	}
+	return d
+}
+
+// readPositive reads a number for which zero would mean that none was given.
+func readPositive[N int | int64](o *object, name string, into *N) {
+	if readInto(o, name, into, "a whole number") && *into == 0 {
+		o.faults.Add(o.pointer+"/"+name, "0", "must be at least 1; leave it out for the default")
+	}
+}
+
+// readInto reads a member of the type of into and reports whether it was there and right.
+func readInto[T any](o *object, name string, into *T, accepted string) bool {
 	raw := o.take(name)
 	if raw == nil {
-		return
+		return false
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
 		o.faults.Add(o.pointer+"/"+name, string(raw), "not %s", accepted)
+		return false
 	}
+	return true
 }
 
 // refuseRest notes every member that nobody asked for.

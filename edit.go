@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -215,7 +217,7 @@ func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *J
 			return Change{}, jobNotFound(id)
 		}
 		job := s.job(old)
-		job.Labels, job.Tags = cloneMap(job.Labels), append([]string(nil), job.Tags...)
+		job.Labels, job.Tags = maps.Clone(job.Labels), slices.Clone(job.Tags)
 		if err := change(&job); err != nil {
 			return Change{}, err
 		}
@@ -233,17 +235,6 @@ func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *J
 	}
 	s.emit(Event{Kind: EventJobChange, JobID: id})
 	return s.job(&recs[0]), nil
-}
-
-func cloneMap(m map[string]string) map[string]string {
-	if m == nil {
-		return nil
-	}
-	c := make(map[string]string, len(m))
-	for k, v := range m {
-		c[k] = v
-	}
-	return c
 }
 
 func jobNotFound(id string) error { return fmt.Errorf("job %q: %w", id, ErrNotFound) }
@@ -338,25 +329,25 @@ func (s *Scheduler) RemoveJobs(ctx context.Context, query JobQuery) (int, error)
 	total := 0
 	all := len(query.IDs) == 0 && len(query.Tags) == 0 && query.Name == "" && query.Pool == "" && query.State == "" && query.Search == "" && query.Version == 0
 	for {
-		removed := 0
-		recs, runs, err := s.store.EditJobs(ctx, query, func(now time.Time, _ string, old *JobRecord, _ int) Change {
+		removed := map[string]bool{}
+		_, runs, err := s.store.EditJobs(ctx, query, func(now time.Time, id string, old *JobRecord, _ int) Change {
 			if old == nil {
 				return Change{}
 			}
+			removed[id] = true
 			return s.remove(old, now)
 		})
 		if err != nil {
 			return total, err
 		}
-		for i := range recs {
-			removed++
-			if !all {
-				s.emit(Event{Kind: EventJobGone, JobID: recs[i].ID})
+		if !all {
+			for _, id := range slices.Sorted(maps.Keys(removed)) {
+				s.emit(Event{Kind: EventJobGone, JobID: id})
 			}
 		}
 		s.emitSettled(runs)
-		total += removed
-		if removed < removeStep || len(query.IDs) > 0 {
+		total += len(removed)
+		if len(removed) < removeStep || len(query.IDs) > 0 {
 			break
 		}
 	}

@@ -107,3 +107,29 @@ func TestPastDates(t *testing.T) {
 		}
 	})
 }
+
+func TestRemoveJobsTakesWhatTheQuerySelects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		defer w.stop()
+		for id, tag := range map[string]string{"a": "x", "b": "x", "c": "y"} {
+			w.add(ruqi.JobSpec{ID: id, Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Tags: []string{tag}})
+		}
+		gone := make(chan ruqi.Event, 10)
+		w.s.Listen(func(e ruqi.Event) { gone <- e }, ruqi.EventJobGone)
+		n, err := w.s.RemoveJobs(t.Context(), ruqi.JobQuery{IDs: []string{"a", "c", "none"}, Tags: []string{"x"}})
+		if n != 1 || err != nil {
+			t.Fatalf("removed %d, %v; want a alone", n, err)
+		}
+		synctest.Wait()
+		if e := <-gone; e.JobID != "a" || len(gone) != 0 {
+			t.Errorf("told of %q and %d more", e.JobID, len(gone))
+		}
+		if n, err := w.s.RemoveJobs(t.Context(), ruqi.JobQuery{IDs: []string{"b"}, Version: 7}); n != 0 || err != nil {
+			t.Errorf("at another version %d were removed, %v", n, err)
+		}
+		if n, err := w.s.RemoveJobs(t.Context(), ruqi.JobQuery{}); n != 2 || err != nil {
+			t.Errorf("removing all removed %d, %v", n, err)
+		}
+	})
+}

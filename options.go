@@ -14,8 +14,7 @@ type Options struct {
 	// Instance names this process in a shared store; two live ones must not share
 	// a name. Defaults to HOST:PID.
 	Instance string
-	// Zone is where triggers without a zone live. Nil: the host's zone where its
-	// name can be found, else UTC.
+	// Zone is where triggers without a zone live. Nil: HostZone.
 	Zone *time.Location
 	// Slots are how many runs each pool holds at once on this instance. Pools
 	// not named here have the default: 64 for "default", 4 × CPUs but at least 8 for
@@ -66,7 +65,7 @@ func (o Options) withDefaults(cpus int) (Options, error) {
 		faults.Add("/instance", o.Instance, "longer than 255 bytes")
 	}
 	if o.Zone == nil {
-		o.Zone = hostZone()
+		o.Zone = HostZone()
 	}
 	slots := map[string]int{"default": defaultSlots, "command": max(4*cpus, leastCommandSlot)}
 	for _, pool := range slices.Sorted(maps.Keys(o.Slots)) {

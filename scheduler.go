@@ -96,13 +96,14 @@ func (s *Scheduler) Start(ctx context.Context) error {
 	case stateRunning:
 		return ErrStarted
 	}
+	s.state.Store(stateRunning) // what the store is told when the instance registers
 	if err := s.register(ctx); err != nil {
+		s.state.Store(stateStopped)
 		return err
 	}
 	loops := s.startLoops()
 	s.loops.Go(func() { s.claimLoop(loops) })
 	s.loops.Go(func() { s.cleanLoop(loops) })
-	s.state.Store(stateRunning)
 	s.log.Info("scheduler started", "instance", s.options.Instance)
 	s.emit(Event{Kind: EventStarted})
 	return nil
@@ -164,6 +165,7 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
 	if s.state.Load() != stateRunning {
+		s.listeners.close()
 		s.state.Store(stateShutdown)
 		return nil
 	}
@@ -213,13 +215,13 @@ func (s *Scheduler) Tick(ctx context.Context) (int, error) {
 	case stateShutdown:
 		return 0, ErrShutdown
 	case stateStopped:
+		s.state.Store(stateRunning)
+		defer s.state.Store(stateStopped)
 		if err := s.register(ctx); err != nil {
 			return 0, err
 		}
 		s.startLoops()
-		s.state.Store(stateRunning)
 		n, err := s.tick(ctx)
-		s.state.Store(stateStopped)
 		return n, errors.Join(err, s.endAll())
 	}
 	return s.tick(ctx)

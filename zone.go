@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// hostZone finds the IANA name of the host's zone, in the order the C library
-// does: $TZ, /etc/localtime, /etc/timezone. UTC when none can be named: a zone
-// without a name could not be stored.
-func hostZone() *time.Location {
+// HostZone returns the host's zone by its IANA name, found in the order the C
+// library does: $TZ, /etc/localtime, /etc/timezone. UTC when none can be named: a zone
+// without a name could not be stored. It is the default of Options.Zone.
+func HostZone() *time.Location {
 	if name, given := os.LookupEnv("TZ"); given {
 		return namedZone(strings.TrimPrefix(name, ":"))
 	}

@@ -9,8 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ruqi-dev/ruqi"
-	"github.com/ruqi-dev/ruqi/jobstore/memory"
-	"github.com/ruqi-dev/ruqi/standard"
 	"github.com/ruqi-dev/ruqi/trigger"
 	"github.com/ruqi-dev/ruqi/wire"
 )
@@ -86,9 +84,7 @@ func (a *app) next(ctx context.Context, ask nextTimes, zone string, zoneGiven bo
 		ask.zone, err = trigger.LoadZone(zone)
 		faults.Merge("/zone", err)
 	default:
-		if ask.zone, err = hostZone(ctx); err != nil {
-			return err
-		}
+		ask.zone = ruqi.HostZone()
 	}
 	ask.from = time.Now()
 	if fromGiven {
@@ -137,19 +133,6 @@ func (ask nextTimes) times(parsed ruqi.Trigger) ([]string, error) {
 		at = next
 	}
 	return times, nil
-}
-
-// hostZone returns the zone that a scheduler on this host takes when it is told none.
-func hostZone(ctx context.Context) (*time.Location, error) {
-	scheduler, err := ruqi.New(memory.Open(memory.Options{}), standard.Registry(), ruqi.Options{})
-	if err != nil {
-		return nil, err
-	}
-	status, err := scheduler.Status(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return trigger.LoadZone(status.Zone)
 }
 
 // zoneFlag checks the zone of a flag.

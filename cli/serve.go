@@ -147,9 +147,7 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	s.scheduler.Logger = logger
 	if s.scheduler.Zone == nil {
 		// Named here, so that previews live in the same zone as jobs.
-		if s.scheduler.Zone, err = hostZone(ctx); err != nil {
-			return err
-		}
+		s.scheduler.Zone = ruqi.HostZone()
 	}
 	if err := makeDataDirectory(s.dir); err != nil {
 		return err
