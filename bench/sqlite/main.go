@@ -54,7 +54,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	contenders := []contender{
 		{"floor, bare tables", openBare},
 		{"floor, tables of the store", openSame},
-		{"store", openStore},
+		{"store alone", openStore},
+		{"whole engine", openEngine},
 	}
 	results := make([][]sample, len(contenders))
 	turns := make([]func(context.Context) error, len(contenders))
@@ -104,21 +105,28 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// floors is how many of the contenders are floors; the others are measured against each.
+const floors = 2
+
 func report(out io.Writer, contenders []contender, results [][]sample) {
-	store := len(contenders) - 1
+	fmt.Fprintln(out, "| | runs a second | CPU µs a run | % of the bare floor (by CPU) | % of the floor on the store's tables (by CPU) |\n| --- | --- | --- | --- | --- |")
 	for i, c := range contenders {
-		rates := make([]float64, len(results[i]))
-		cpus := make([]float64, len(results[i]))
-		ratios := make([]float64, len(results[i]))
-		cpuRatios := make([]float64, len(results[i]))
-		for n, s := range results[i] {
-			rates[n], cpus[n] = s.rate, float64(s.cpu.Nanoseconds())/1e3
-			ratios[n] = results[store][n].rate / s.rate * 100
-			cpuRatios[n] = float64(s.cpu) / float64(results[store][n].cpu) * 100
+		var rates, cpus []float64
+		for _, s := range results[i] {
+			rates, cpus = append(rates, s.rate), append(cpus, float64(s.cpu.Nanoseconds())/1e3)
 		}
-		fmt.Fprintf(out, "%-28s %s runs/s   %s µs of CPU a run", c.name, spread(rates, "%.0f"), spread(cpus, "%.1f"))
-		if i != store {
-			fmt.Fprintf(out, "   store reaches %s %% of it (by CPU %s %%)", spread(ratios, "%.0f"), spread(cpuRatios, "%.0f"))
+		fmt.Fprintf(out, "| %s | %s | %s |", c.name, spread(rates, "%.0f"), spread(cpus, "%.1f"))
+		for floor := range floors {
+			if i < floors {
+				fmt.Fprint(out, " |")
+				continue
+			}
+			var ratios, byCPU []float64
+			for n, s := range results[i] {
+				ratios = append(ratios, s.rate/results[floor][n].rate*100)
+				byCPU = append(byCPU, float64(results[floor][n].cpu)/float64(s.cpu)*100)
+			}
+			fmt.Fprintf(out, " %s (%s) |", spread(ratios, "%.0f"), spread(byCPU, "%.0f"))
 		}
 		fmt.Fprintln(out)
 	}
