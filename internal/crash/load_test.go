@@ -24,6 +24,7 @@ const (
 	paused  = "paused"  // paused and resumed: the same, but for the stretches in which it may have been paused
 	turned  = "turned"  // its trigger is edited: no time may have two outcomes, each row an end and a reason
 	brief   = "brief"   // added and removed: its rows must cover its grid while it was there
+	alone   = "alone"   // the only ones of their store
 	sleeper = "sleeper" // its command sleeps for minutes: an orphan would be seen
 )
 

@@ -27,8 +27,7 @@ type stroke struct {
 	nth  int
 }
 
-// TestCrashAtSystemCalls kills the service at the calls by which the store reaches the disk, and by which
-// the admin token gets its name.
+// TestCrashAtSystemCalls kills the service at the calls by which the store reaches the disk.
 func TestCrashAtSystemCalls(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("strace"); err != nil {
@@ -37,7 +36,7 @@ func TestCrashAtSystemCalls(t *testing.T) {
 	r := random(t)
 	most := countCalls(t, r.Uint64())
 	t.Logf("calls of the busiest thread: %v", most)
-	strokes := []stroke{{"ftruncate", 1}, {"renameat", 1}}
+	strokes := []stroke{{"ftruncate", 1}}
 	for call, n := range map[string]int{"pwrite64": pick(8, 130), "fsync": pick(3, 69)} {
 		reach := most[call] / 2 // which the busiest thread of another life comes to as a rule
 		for i := range n {      // one in each of n equal parts
