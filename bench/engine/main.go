@@ -11,7 +11,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/pprof"
 	"slices"
@@ -23,7 +22,6 @@ import (
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/executor/gofunc"
 	"github.com/ruqi-dev/ruqi/jobstore/memory"
-	"github.com/ruqi-dev/ruqi/jobstore/sqlite"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
@@ -243,80 +241,6 @@ func count(s *ruqi.Scheduler) (ended, without int, err error) {
 			return ended, without, nil
 		}
 	}
-}
-
-// idle serves 100,000 jobs that are not due from a SQLite file.
-func idle(runs int) error {
-	const jobs, window = 100_000, 20 * time.Second
-	dir, err := os.MkdirTemp("", "ruqi-bench-")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "ruqi.db")
-	if err := fill(path, jobs); err != nil {
-		return err
-	}
-	var load, rss []float64
-	for range runs {
-		store, err := sqlite.Open(context.Background(), path, sqlite.Options{})
-		if err != nil {
-			return err
-		}
-		s, err := newScheduler(store, ruqi.Options{})
-		if err != nil {
-			return err
-		}
-		if err := s.Start(context.Background()); err != nil {
-			return err
-		}
-		time.Sleep(2 * time.Second)
-		runtime.GC()
-		before := cpu()
-		time.Sleep(window)
-		load = append(load, 100*(cpu()-before).Seconds()/window.Seconds())
-		rss = append(rss, residentMiB())
-		if err := s.Shutdown(context.Background()); err != nil {
-			return err
-		}
-		if err := store.Close(); err != nil {
-			return err
-		}
-	}
-	row("sqlite: idle with 100,000 jobs not due, CPU % of one core", "not measurable", runs, spread("%.2f", load))
-	row("the same, resident MiB (this program; the service's is measured by itself)", "under 60", runs, spread("%.0f", rss))
-	return nil
-}
-
-// fill adds jobs in batches of one step each, which the scheduler's one-by-one call would not.
-func fill(path string, jobs int) error {
-	store, err := sqlite.Open(context.Background(), path, sqlite.Options{})
-	if err != nil {
-		return err
-	}
-	s, err := newScheduler(store, ruqi.Options{})
-	if err != nil {
-		return err
-	}
-	err = addJobs(s, jobs, func(i int) ruqi.JobSpec {
-		return ruqi.JobSpec{ID: fmt.Sprintf("job-%06d", i), Trigger: trigger.Crontab("0 0 1 1 *"), Task: ruqi.Call("nothing", nil)}
-	})
-	if err != nil {
-		return err
-	}
-	return store.Close()
-}
-
-func residentMiB() float64 {
-	data, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0
-	}
-	var total, resident float64
-	if _, err := fmt.Sscan(string(data), &total, &resident); err != nil {
-		return 0
-	}
-	return resident * float64(os.Getpagesize()) / (1 << 20)
 }
 
 // A lateness gathers how late functions start after their fire time.
