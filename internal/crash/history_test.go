@@ -53,9 +53,46 @@ type subject struct {
 	open bool
 }
 
+// kept is how many of the newest runs, and of the newest rows that were no runs, a service keeps of each job.
+const kept = 1000
+
+// A memory says from where on a history is whole: a service that lives for half a minute cleans it.
+type memory struct {
+	nominal time.Time // fires before may have lost their rows
+	run     int64     // rows of runs with lower ids may be gone
+}
+
+// memoryOf finds it: of a kind of which fewer rows are there than are kept, none is gone.
+func memoryOf(rows []ruqi.Run) memory {
+	var m memory
+	for _, started := range []bool{true, false} {
+		n := 0
+		var first *ruqi.Run
+		for i := range rows {
+			if r := &rows[i]; r.State.Ended() && r.State.Started() == started {
+				n++
+				if first == nil || r.ID < first.ID {
+					first = r
+				}
+			}
+		}
+		if n < kept {
+			continue
+		}
+		if first.Nominal.After(m.nominal) {
+			m.nominal = first.Nominal
+		}
+		if started {
+			m.run = first.ID
+		}
+	}
+	return m
+}
+
 // A judge collects what is wrong with a history.
 type judge struct {
 	faults []string
+	memory memory
 }
 
 func (j *judge) fault(format string, args ...any) {
@@ -64,7 +101,7 @@ func (j *judge) fault(format string, args ...any) {
 
 // judgeJob checks the rows of one job.
 func judgeJob(s subject, rows []ruqi.Run) []string {
-	j := &judge{}
+	j := &judge{memory: memoryOf(rows)}
 	slices.SortFunc(rows, func(a, b ruqi.Run) int { return cmp.Compare(a.ID, b.ID) })
 	var fires []ruqi.Run
 	for i := range rows {
@@ -153,6 +190,9 @@ func (j *judge) fires(s subject, rows []ruqi.Run) {
 // hole checks that no fire lies between last and next, unless the job may have been paused.
 func (j *judge) hole(s subject, last, next time.Time) {
 	for at := s.grid.after(last); at.Before(next); at = s.grid.after(at) {
+		if at.Before(j.memory.nominal) {
+			continue
+		}
 		away := slices.ContainsFunc(s.away, func(w window) bool { return at.After(w.from) && !at.After(w.to) })
 		if !away {
 			j.fault("the fire of %s has no outcome: there are some up to %s and from %s", stamp(at), stamp(last), stamp(next))
@@ -213,6 +253,9 @@ func (j *judge) attempts(s subject, rows []ruqi.Run) {
 		}
 		if r.Attempt > 1 {
 			before := all[key{r.Nominal.UnixMicro(), r.Attempt - 1, first(r)}]
+			if before == nil && j.memory.run > 0 {
+				continue // it may be gone
+			}
 			if before == nil || before.State != ruqi.RunLost {
 				j.fault("run %d is attempt %d, and there is no lost one before it", r.ID, r.Attempt)
 			}
@@ -258,7 +301,7 @@ func (j *judge) count(s subject, fires []ruqi.Run) {
 			started++
 		}
 	}
-	if s.record != nil && s.record.RunCount != started {
+	if s.record != nil && s.record.RunCount != started && j.memory.run == 0 {
 		j.fault("its run_count is %d, and %d of its rows are runs", s.record.RunCount, started)
 	}
 	if s.maxRuns > 0 && started > s.maxRuns {
@@ -299,7 +342,7 @@ type mark struct {
 
 // judgeMarks checks what the commands of a job did against its rows.
 func judgeMarks(id string, marks []mark, rows []ruqi.Run) []string {
-	j := &judge{}
+	j := &judge{memory: memoryOf(rows)}
 	byID := map[int64]*ruqi.Run{}
 	for i := range rows {
 		byID[rows[i].ID] = &rows[i]
@@ -310,6 +353,7 @@ func judgeMarks(id string, marks []mark, rows []ruqi.Run) []string {
 		switch {
 		case seen[m.run]:
 			j.fault("%s: run %d was executed twice", id, m.run)
+		case r == nil && m.run < j.memory.run:
 		case r == nil:
 			j.fault("%s: run %d was executed and has no row", id, m.run)
 		case r.Started == nil:

@@ -9,12 +9,12 @@ import (
 	"github.com/ruqi-dev/ruqi"
 )
 
-const (
-	// lockHeld is how long another program holds the file's lock: as long as the store waits for it.
-	lockHeld = 10 * time.Second
-	// lockSlack is what a busy machine may add to that.
-	lockSlack = 3 * time.Second
-)
+// lockHeld is how long another program holds the file's lock: as long as the store waits for it, and in the
+// long form until it has given up several times.
+func lockHeld() time.Duration { return pick(10*time.Second, 60*time.Second) }
+
+// lockSlack is what a busy machine, and a look that waits longer after each failure, may add to that.
+const lockSlack = 7 * time.Second
 
 // TestCrashLockedFile holds the lock of the file over many fires, longer than a lease and shorter than one.
 func TestCrashLockedFile(t *testing.T) {
@@ -49,7 +49,7 @@ func lockedFile(t *testing.T, lease time.Duration) {
 		t.Fatal(err)
 	}
 	locked := time.Now()
-	held := time.NewTimer(lockHeld)
+	held := time.NewTimer(lockHeld())
 	defer held.Stop()
 	select {
 	case <-held.C:
@@ -93,7 +93,7 @@ func lockedFile(t *testing.T, lease time.Duration) {
 		latest = max(latest, r.Started.Sub(due))
 	}
 	t.Logf("the latest fire was %s late", latest.Round(time.Millisecond))
-	if latest > lockHeld+lockSlack || latest < lockHeld-lockSlack {
-		t.Errorf("the latest fire was %s late; the lock was held for %s", latest, lockHeld)
+	if latest > lockHeld()+lockSlack || latest < lockHeld()-time.Second {
+		t.Errorf("the latest fire was %s late; the lock was held for %s", latest, lockHeld())
 	}
 }

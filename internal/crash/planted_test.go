@@ -42,6 +42,19 @@ func plant() (subject, []ruqi.Run) {
 	return s, []ruqi.Run{plantRun(1, 1), folded, skipped, lost, again, plantRun(6, 7)}
 }
 
+// cleaned is a history that begins behind the first fire, with more skipped ones than are kept.
+func cleaned(s *subject, rows []ruqi.Run) []ruqi.Run {
+	skipped := rows[2]
+	rows = nil
+	for n := range kept + 1 {
+		skipped.ID, skipped.Nominal = int64(n+3), second(float64(n+2))
+		rows = append(rows, skipped)
+	}
+	next := second(kept + 3)
+	s.record.NextNominal, s.record.RunCount = &next, 0
+	return rows
+}
+
 // TestCrashJudgeFindsWhatIsPlanted tries the judge before it is trusted.
 func TestCrashJudgeFindsWhatIsPlanted(t *testing.T) {
 	for _, c := range []struct {
@@ -82,6 +95,13 @@ func TestCrashJudgeFindsWhatIsPlanted(t *testing.T) {
 		{"a hole beside the pause", "the fire of 12:00:05.000000 has no outcome", func(s *subject, rows []ruqi.Run) []ruqi.Run {
 			s.away = []window{{second(5), second(5.9)}}
 			return append(rows[:2], rows[3:]...)
+		}},
+		{"a hole where history was cleaned passes", "", func(s *subject, rows []ruqi.Run) []ruqi.Run {
+			return cleaned(s, rows)[1:]
+		}},
+		{"a hole behind that", "the fire of 12:00:12.000000 has no outcome", func(s *subject, rows []ruqi.Run) []ruqi.Run {
+			rows = cleaned(s, rows)
+			return append(rows[:10], rows[11:]...)
 		}},
 		{"a double", "which has an outcome already", func(_ *subject, rows []ruqi.Run) []ruqi.Run {
 			double := rows[2]

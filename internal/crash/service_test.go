@@ -237,7 +237,7 @@ func (s *site) hear() {
 		}
 		for line := range bytes.Lines(text) {
 			bad := bytes.Contains(line, []byte("level=ERROR")) && !bytes.Contains(line, []byte("lease lost")) ||
-				bytes.HasPrefix(line, []byte("panic:")) || bytes.HasPrefix(line, []byte("fatal error:")) || bytes.HasPrefix(line, []byte("error:"))
+				bytes.HasPrefix(line, []byte("panic:")) || bytes.HasPrefix(line, []byte("fatal error:")) || bytes.Contains(line, []byte("DATA RACE"))
 			if bad && told < 10 {
 				s.t.Errorf("%s: %s", filepath.Base(name), bytes.TrimSpace(line))
 				told++
