@@ -30,6 +30,14 @@
 // Standard input is the task's stdin, else empty. Standard output and standard error are
 // one pipe, drained always, so that their order is kept.
 //
+// # Usage
+//
+// CPU is of the program and of those descendants that were waited for. MaxRSS is the largest resident size of any one of
+// them, not their sum; 0 is "not known". The system itself tells it only where it is above
+// the peak of the service. Below that, on Linux, it is what was seen in /proc while the program ran, of it and of all processes of
+// its session: looked at after 10 ms, then each time its age has doubled, from one second on each second. So a program
+// of less than 10 ms has none, and a peak shortly before the end may have been higher. Elsewhere it is not known.
+//
 // # The end
 //
 // The exit of the program ends the run. What the program left behind and what holds the

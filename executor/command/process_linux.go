@@ -36,6 +36,7 @@ func (p *process) reap() (*os.ProcessState, error) {
 			break // an error shows itself in Wait
 		}
 	}
+	p.peak = peaks.forget(p.Pid)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	state, err := p.Wait()

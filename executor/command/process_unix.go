@@ -29,6 +29,7 @@ const (
 type process struct {
 	*os.Process
 	mark string
+	peak int64 // the largest resident size that was seen while it ran; valid once reaped, 0: not known
 
 	mu     sync.Mutex // guards reaped; held while a signal is sent, so that it cannot reach another process with the id
 	reaped bool
@@ -52,6 +53,7 @@ func run(ctx context.Context, t *Task, environ []string, mark string, execution 
 		return ruqi.Result{Err: err}
 	}
 	p := &process{Process: proc, mark: mark, grace: execution.KillGrace, exited: make(chan struct{}), stopped: make(chan struct{})}
+	peaks.watch(p.Pid)
 	unwatch := context.AfterFunc(ctx, p.stop)
 	state, err := p.reap()
 	runtime.UnlockOSThread()
@@ -65,6 +67,7 @@ func run(ctx context.Context, t *Task, environ []string, mark string, execution 
 		return ruqi.Result{Err: fmt.Errorf("wait for the program: %w", err)}
 	}
 	result := resultOf(state)
+	result.MaxRSS = max(result.MaxRSS, p.peak)
 	if held || p.groupAlive() {
 		result.Note = p.leftNote(held)
 	}
@@ -240,7 +243,7 @@ func resultOf(state *os.ProcessState) ruqi.Result {
 	return result
 }
 
-// maxRSS returns the largest resident size in bytes, 0 where it cannot be told. A
+// maxRSS returns the largest resident size in bytes as the system tells it at the end, 0 where it does not. A
 // child shares the memory of the service until it starts its program, and the system counts
 // that as the child's: a figure no larger than the service's own is not about the program.
 func maxRSS(child *syscall.Rusage) int64 {
