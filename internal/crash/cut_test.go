@@ -61,11 +61,8 @@ func TestCrashCutLog(t *testing.T) {
 		t.Fatalf("%d frames are in the database already, more than were written when the last answer came", n)
 	}
 	cuts := cutsOf(r, answered, int64(len(wal)))
-	served := map[int]bool{}
-	for range pick(2, 12) {
-		served[r.IntN(len(cuts))] = true
-	}
-	t.Logf("%d cuts between %d and %d bytes; a service goes on after %d of them", len(cuts), answered, len(wal), len(served))
+	served := pick(2, 8) // the first ones, whose jobs have not waited for long
+	t.Logf("%d cuts between %d and %d bytes; a service goes on after %d of them", len(cuts), answered, len(wal), served)
 	for i, cut := range cuts {
 		part := slices.Clone(wal[:cut])
 		if i%2 == 1 { // the disk may also hold what was there before
@@ -81,7 +78,7 @@ func TestCrashCutLog(t *testing.T) {
 		}
 		l := u.ledger.clone()
 		l.check(t, l.judge(t, other.store(), true))
-		if served[i] {
+		if i < served {
 			next, c := other.start()
 			settle(t, l, c)
 			next.term()

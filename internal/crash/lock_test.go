@@ -93,7 +93,8 @@ func lockedFile(t *testing.T, lease time.Duration) {
 		latest = max(latest, r.Started.Sub(due))
 	}
 	t.Logf("the latest fire was %s late", latest.Round(time.Millisecond))
-	if latest > lockHeld()+lockSlack || latest < lockHeld()-time.Second {
+	// Older ones may be missed by catchup_limit; half of the time says that the lock was held at all.
+	if latest > lockHeld()+lockSlack || latest < lockHeld()/2 {
 		t.Errorf("the latest fire was %s late; the lock was held for %s", latest, lockHeld())
 	}
 }
