@@ -148,8 +148,14 @@ func TestUsageIsOfTheProgramAlone(t *testing.T) {
 		t.Errorf("true took %d bytes", rss)
 	}
 	runtime.KeepAlive(ballast)
+	// Where the service's peak is below that, the figure is exact; else it is what was seen, or 0.
 	s = execute(t, command.Shell("head -c 400000000 /dev/zero | tail -n 1 >/dev/null"), nil)
-	if rss := s.result.MaxRSS; rss != 0 && (rss < 300<<20 || rss > 4<<30) {
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		t.Fatal(err)
+	}
+	exact := own.Maxrss < 300_000 // KiB where it is not bytes
+	if rss := s.result.MaxRSS; rss > 4<<30 || exact && rss < 300<<20 {
 		t.Errorf("a program that holds 400 MB took %d bytes", rss)
 	}
 }
