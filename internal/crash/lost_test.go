@@ -46,6 +46,9 @@ func TestCrashLostRuns(t *testing.T) {
 		await(t, "run of "+o.id, lostWait, func() bool { return newest(t, c, o.id, ruqi.RunRunning).ID != 0 })
 		before[o.id] = newest(t, c, o.id, ruqi.RunRunning)
 	}
+	if len(s.orphans()) == 0 {
+		t.Fatal("the commands that run are not found: the look for orphans would find none either")
+	}
 	v.kill()
 	killed := time.Now()
 	await(t, "end of the killed service's commands", orphanWait, func() bool { return len(s.orphans()) == 0 })
