@@ -94,6 +94,7 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 		switch {
 		case errors.Is(err, ErrLeaseLost):
 			s.lease.ask() // the next beat tells whether it is lost for good
+		case ctx.Err() != nil && s.state.Load() != stateRunning: // the end: nothing was to be claimed any more
 		case errors.Is(err, ErrUnavailable):
 			s.log.Warn("claim failed", "error", err)
 		default:

@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/ruqi-dev/ruqi/internal/duration"
 )
 
 // pastAllowance is how late a one-shot date may be when it is added without a misfire grace: time for
@@ -104,8 +106,8 @@ func firstFire(spec *JobSpec, now time.Time) (fire, bool) {
 func neverFires(spec *JobSpec, now time.Time) error {
 	if stepper, ok := spec.Trigger.(Stepper); ok {
 		if last, ok := stepper.Prev(now); ok {
-			return Invalid("/trigger", "", "has no fire time left: the last was %s, %s before now; a later start is accepted within misfire_grace (60s if not given)",
-				last.Format(time.RFC3339Nano), now.Sub(last).Round(time.Millisecond))
+			return Invalid("/trigger", "", "has no fire time left: the last was %s, %s ago; a start up to 60s late is accepted, a later one only within a misfire_grace",
+				last.Format(time.RFC3339Nano), duration.Format(now.Sub(last).Truncate(time.Second)))
 		}
 	}
 	return Invalid("/trigger", "", "never fires")

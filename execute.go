@@ -194,7 +194,7 @@ func (a *activeRun) call() (result Result) {
 	if !ok {
 		return Result{Err: fmt.Errorf("no executor for tasks of kind %q", a.spec.Task.Kind())}
 	}
-	return executor.Execute(a.ctx, a.spec.Task, Execution{Run: a.run, Output: &a.output, KillGrace: a.spec.Policy.KillGrace})
+	return executor.Execute(a.ctx, a.spec.Task, Execution{Run: a.run, Output: &a.output, KillGrace: a.spec.Policy.KillGrace, Hard: a.s.hard})
 }
 
 // stopBy ends the run's context. What does not stop by itself is given up after its kill grace and abandonAfter.
@@ -203,9 +203,18 @@ func (a *activeRun) stopBy(cause error) {
 		return
 	}
 	a.cancel(cause)
-	time.AfterFunc(a.spec.Policy.KillGrace+abandonAfter, func() {
-		a.end(&Result{Err: cause, Note: "it did not stop and was given up"})
-	})
+	giveUp := func() { a.end(&Result{Err: cause, Note: "it did not stop and was given up"}) }
+	timer := time.AfterFunc(a.spec.Policy.KillGrace+abandonAfter, giveUp)
+	go func() {
+		select {
+		case <-a.s.hard: // the grace is over
+			if timer.Stop() {
+				time.AfterFunc(abandonAfter, giveUp)
+			}
+		case <-a.written:
+			timer.Stop()
+		}
+	}()
 }
 
 // end records how the run ended, once, and frees its slot.

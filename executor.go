@@ -37,10 +37,20 @@ type Executor interface {
 	// Execute runs the task to its end and reports how it ended. It is called by
 	// many goroutines at once. When ctx ends (cancel, timeout, shutdown; see
 	// context.Cause) it asks the task to stop, gives it execution.KillGrace, then ends it
-	// by force, with everything the task started, and returns. It never returns
+	// by force, with everything the task started, and returns; when execution.Hard is closed it does not wait for the grace. It never returns
 	// while something it started still writes to execution.Output. A panic of the task is a
 	// failed run; a panic of Execute itself is recovered by the engine.
 	Execute(ctx context.Context, task Task, execution Execution) Result
+}
+
+// A Sweeper is an Executor whose tasks may outlive the instance that started them.
+type Sweeper interface {
+	Executor
+
+	// EndLost ends at once, by force, what the given runs have left on this machine; their
+	// instance is dead. What they left on other machines is not for it to find. It is bounded in time and
+	// returns how many processes it ended.
+	EndLost(ctx context.Context, runs []Run) int
 }
 
 // An Execution is one start of a task as the executor sees it.
@@ -52,6 +62,8 @@ type Execution struct {
 	Output io.Writer
 	// KillGrace is the time between the polite and the hard end.
 	KillGrace time.Duration
+	// Hard is closed when the hard end is to come at once, whatever is left of the grace. Nil: never.
+	Hard <-chan struct{}
 }
 
 // A Result is how an execution ended by itself. When its context ended first,

@@ -74,7 +74,7 @@ type Policy struct {
 	// it. Nil: true. False runs them all, oldest first, as one batch.
 	Coalesce *bool
 	// MisfireGrace is how late a fire may start; later is missed. Nil: never
-	// too late. Zero is a grace of zero, not none.
+	// too late. At least 1 s.
 	MisfireGrace *time.Duration
 	// CatchupLimit is how many of the newest due fires are looked at one by one
 	// after an outage; older ones are one missed row. 1 to 1,000; 0: 100.

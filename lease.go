@@ -182,11 +182,21 @@ func (s *Scheduler) rescueAll(ctx context.Context) {
 			}
 		}
 		if len(dead) > 0 {
+			s.sweep(ctx, dead)
 			s.ends.tell()
 			s.kick()
 		}
 		if len(dead) < rescueStep {
 			return
+		}
+	}
+}
+
+// sweep ends what lost runs have left on this machine.
+func (s *Scheduler) sweep(ctx context.Context, lost []Run) {
+	for _, executor := range s.registry.sweepers() {
+		if n := executor.EndLost(ctx, lost); n > 0 {
+			s.log.Warn("processes of lost runs ended", "processes", n)
 		}
 	}
 }

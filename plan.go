@@ -213,6 +213,10 @@ func taskText(spec *JobSpec) string {
 	return text
 }
 
+// rerunAfter is how long after its loss a run starts again: time for an instance on the same
+// machine to end what the lost one has left there.
+const rerunAfter = 2 * time.Second
+
 // rerun is the row that follows a lost run, by the job's policy; nil when there is none.
 func rerun(lost *Run, spec *JobSpec, now time.Time) *Run {
 	if spec == nil || spec.Policy.OnLost != LostRerun {
@@ -224,7 +228,7 @@ func rerun(lost *Run, spec *JobSpec, now time.Time) *Run {
 		again.ParentID = lost.ID
 	}
 	again.Reason = fmt.Sprintf("attempt %d was lost", lost.Attempt)
-	again.Due, again.Started, again.Finished, again.Owner, again.CancelBy = now, nil, nil, Owner{}, ""
+	again.Due, again.Started, again.Finished, again.Owner, again.CancelBy = now.Add(rerunAfter), nil, nil, Owner{}, ""
 	again.Coalesced, again.CoalescedFrom, again.Batch = 0, nil, 0
 	again.OutputBytes, again.OutputCut = 0, false
 	return &again

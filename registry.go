@@ -138,6 +138,18 @@ func (r *Registry) Executor(kind string) (Executor, bool) {
 	return e, ok
 }
 
+func (r *Registry) sweepers() []Sweeper {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	var all []Sweeper
+	for _, e := range r.executors {
+		if sweeper, ok := e.(Sweeper); ok {
+			all = append(all, sweeper)
+		}
+	}
+	return all
+}
+
 // Needs lists what the registry's executors can serve, sorted.
 func (r *Registry) Needs() []string {
 	r.mu.RLock()

@@ -35,6 +35,8 @@ type Scheduler struct {
 	unread   unreadJobs
 	watch    clockWatch
 
+	hard      chan struct{} // closed by Abort
+	abort     sync.Once
 	paused    atomic.Bool
 	blocked   atomic.Bool   // the last claim left something due: the end of a run may free it
 	claiming  chan struct{} // holds one token while a claim is made and its runs are registered
@@ -66,7 +68,7 @@ func New(store JobStore, registry *Registry, options Options) (*Scheduler, error
 	_, keepsLive := store.(LiveKeeper)
 	s := &Scheduler{
 		store: guardedStore{store}, registry: registry, options: options, log: options.Logger, keepsLive: keepsLive,
-		kicks: make(chan struct{}, 1), claiming: make(chan struct{}, 1),
+		kicks: make(chan struct{}, 1), claiming: make(chan struct{}, 1), hard: make(chan struct{}),
 	}
 	s.describe = "a store"
 	if d, ok := store.(Describer); ok {
@@ -177,6 +179,13 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 		<-s.claiming
 	case <-drain.Done():
 	}
+	go func() {
+		select {
+		case <-s.hard:
+			cancel()
+		case <-drain.Done():
+		}
+	}()
 	s.runs.wait(drain)
 	err := s.endAll()
 	s.emit(Event{Kind: EventShutdown})
@@ -185,6 +194,10 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 	s.log.Info("scheduler shut down", "instance", s.options.Instance)
 	return err
 }
+
+// Abort makes a Shutdown, under way or to come, end what runs at once and by force: the drain and every
+// kill grace are over. It returns at once; Shutdown returns when all is recorded.
+func (s *Scheduler) Abort() { s.abort.Do(func() { close(s.hard) }) }
 
 // endWait is how long the last results may take to reach a store that does not answer.
 const endWait = 10 * time.Second

@@ -424,3 +424,24 @@ func TestTickDoesWhatIsDueAndWaits(t *testing.T) {
 		w.stop()
 	})
 }
+
+// Abort ends a shutdown that waits: the drain and every kill grace are over.
+func TestAbortCutsTheShutdownShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{Drain: time.Hour})
+		w.start()
+		release := make(chan struct{})
+		w.add(ruqi.JobSpec{ID: "deaf", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(func(context.Context) error { <-release; return nil }), Policy: ruqi.Policy{KillGrace: time.Hour}})
+		time.Sleep(time.Minute + time.Second)
+		began := time.Now()
+		time.AfterFunc(3*time.Second, w.s.Abort)
+		w.stop()
+		if took := time.Since(began); took < 3*time.Second || took > 10*time.Second {
+			t.Errorf("shutdown took %s, want the 3s until the abort and the few that a deaf function is given", took)
+		}
+		if all := runs(t, w.s, "deaf"); all[0].State != ruqi.RunCancelled {
+			t.Errorf("the run is %s: %s", all[0].State, all[0].Reason)
+		}
+		close(release)
+	})
+}

@@ -20,6 +20,7 @@ const (
 	maxPriority    = 1_000_000
 	maxCatchup     = 1000
 	maxConcurrent  = 1000
+	leastGrace     = time.Second          // a start takes milliseconds, under load more
 	maxPolicyTime  = 400 * 24 * time.Hour // longer than a leap year: nothing real waits longer
 )
 
@@ -60,7 +61,9 @@ func (p Policy) check(faults *Faults) {
 		}
 	}
 	if p.MisfireGrace != nil {
-		span("misfire_grace", *p.MisfireGrace)
+		if span("misfire_grace", *p.MisfireGrace); *p.MisfireGrace >= 0 && *p.MisfireGrace < leastGrace {
+			faults.Add("/policy/misfire_grace", p.MisfireGrace.String(), "below %s no run could ever be in time; leave it out for no limit", leastGrace)
+		}
 	}
 	span("timeout", p.Timeout)
 	span("kill_grace", p.KillGrace)
