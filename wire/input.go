@@ -26,8 +26,20 @@ func DecodeNew(registry *ruqi.Registry, data []byte) (ruqi.JobSpec, error) {
 	}
 	spec, err := registry.DecodeJob(definition)
 	faults.Merge("", err)
+	if emptyID(definition) {
+		faults.Add("/id", "", "empty; leave it out to get a random one")
+	}
 	spec.Paused = state == ruqi.JobPaused
 	return spec, faults.Err()
+}
+
+// emptyID reports whether the definition has an id, and an empty one: a variable that was not set, more likely
+// than the wish for a random id.
+func emptyID(definition []byte) bool {
+	var head struct {
+		ID *string `json:"id"`
+	}
+	return json.Unmarshal(definition, &head) == nil && head.ID != nil && *head.ID == ""
 }
 
 // DecodeDefinition reads the new definition of the job with that id. Read-only
@@ -71,13 +83,7 @@ func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, e
 	if err != nil {
 		return ruqi.JobSpec{}, err
 	}
-	for _, part := range [...]string{"trigger", "task"} {
-		old, _ := before[part].(map[string]any)
-		want, _ := change[part].(map[string]any)
-		if kind, given := want["kind"]; given && kind != old["kind"] {
-			before[part] = nil
-		}
-	}
+	settle(before, change)
 	var faults ruqi.Faults
 	for _, name := range readOnly {
 		if value, given := change[name]; given {
@@ -113,6 +119,37 @@ func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, e
 		spec.Task = job.Task
 	}
 	return spec, faults.Err()
+}
+
+// spans are the members that a trigger keeps when its kind changes: a job's zone and bounds are no matter of
+// how its times are found.
+var spans = map[string][]string{
+	"cron": {"zone", "start", "end"}, "interval": {"zone", "start", "end"}, "date": {"zone"},
+}
+
+// settle takes from the job what cannot stand beside a change: of a trigger or task of another kind all that
+// the new kind does not have, and the anchor of an interval that is given a start.
+func settle(before, change map[string]any) {
+	for _, part := range [...]string{"trigger", "task"} {
+		old, _ := before[part].(map[string]any)
+		want, _ := change[part].(map[string]any)
+		kind, given := want["kind"].(string)
+		if given && kind != old["kind"] {
+			kept := map[string]any{}
+			if part == "trigger" {
+				for _, name := range spans[kind] {
+					if value := old[name]; value != nil {
+						kept[name] = value
+					}
+				}
+			}
+			before[part] = kept
+			continue
+		}
+		if part == "trigger" && want["start"] != nil {
+			delete(old, "anchor")
+		}
+	}
 }
 
 // merge lays a merge patch over a value.

@@ -13,7 +13,7 @@ import (
 
 // A Definition is what a user says of a job.
 type Definition struct {
-	ID          string            `json:"id" doc:"Up to 255 printable characters; slashes are allowed. Empty on creation: a random one is given."`
+	ID          string            `json:"id" doc:"Up to 255 printable characters; slashes are allowed. Left out on creation: a random one is given."`
 	Name        string            `json:"name" doc:"For people. Empty: the id."`
 	Description string            `json:"description"`
 	Trigger     json.RawMessage   `json:"trigger" doc:"When: an object with a member kind."`
@@ -66,7 +66,7 @@ func FromSpec(spec ruqi.JobSpec) (Definition, error) {
 	return job.Definition, err
 }
 
-// FromJob returns the job's shape. Its times are shown in the trigger's zone where it has one, else in UTC.
+// FromJob returns the job's shape. Its fire times are shown in the trigger's zone where it has one, all others in UTC.
 func FromJob(job ruqi.Job) (Job, error) {
 	zone := Zone(job.Trigger)
 	shape := Job{
@@ -80,7 +80,7 @@ func FromJob(job ruqi.Job) (Job, error) {
 		State: string(job.State), StateReason: job.StateReason, Parked: job.Parked,
 		NextNominal: inZone(job.NextNominal, zone), NextDue: inZone(job.NextDue, zone),
 		RunCount: job.RunCount, Version: job.Version,
-		Created: In(job.Created, zone), Updated: In(job.Updated, zone),
+		Created: job.Created.UTC(), Updated: job.Updated.UTC(),
 	}
 	if shape.Name == "" {
 		shape.Name = job.ID

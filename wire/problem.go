@@ -52,6 +52,22 @@ func (p *Problem) InvalidError() *ruqi.InvalidError {
 	return e
 }
 
+// Accepted says which words a field takes: "accepted are a, b and c".
+func Accepted[T ~string](words ...T) string {
+	var b strings.Builder
+	b.WriteString("accepted are ")
+	for i, word := range words {
+		switch {
+		case i > 0 && i == len(words)-1:
+			b.WriteString(" and ")
+		case i > 0:
+			b.WriteString(", ")
+		}
+		b.WriteString(string(word))
+	}
+	return b.String()
+}
+
 // Pointer returns the JSON pointer (RFC 6901) of a path of names.
 func Pointer(names ...string) string {
 	var b strings.Builder

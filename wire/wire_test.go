@@ -132,6 +132,9 @@ func TestTimesAreShownInTheTriggersZoneToTheMicrosecond(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"next_nominal_time":"2026-12-01T02:30:00.123456+01:00"`) {
 		t.Errorf("%v: %s", err, text)
 	}
+	if !strings.Contains(string(text), `"created_at":"2026-12-01T01:30:00.123456Z"`) || !strings.Contains(string(text), `"updated_at":"2026-12-01T01:30:01.123456Z"`) {
+		t.Errorf("when a row was written is no matter of the trigger's zone: %s", text)
+	}
 	old := time.Date(1850, 1, 1, 0, 0, 0, 0, berlin) // local mean time, +00:53:28
 	if got := wire.FormatTime(old, berlin); got != "1849-12-31T23:06:32Z" {
 		t.Errorf("a zone with seconds is shown as %s", got)
@@ -249,4 +252,86 @@ func mustParse() ruqi.Trigger {
 		panic(err)
 	}
 	return parsed
+}
+
+func TestAPatchOfATriggerKeepsWhatStillFits(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bound := func(kind, text string, o trigger.ParseOptions) ruqi.Trigger {
+		bound, err := parse(t, kind, text, o).(ruqi.Binder).Bind(berlin, time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bound
+	}
+	spanned := trigger.ParseOptions{Zone: "Europe/Berlin", Start: "2026-12-01", End: "2027-01-01"}
+	for name, c := range map[string]struct {
+		old   ruqi.Trigger
+		patch string
+		want  map[string]any // members; nil: null
+	}{
+		"a start takes the place of the anchor": {
+			bound("interval", "1h", trigger.ParseOptions{}), `{"start":"2026-12-01T00:00:00Z"}`, map[string]any{"every": "1h", "anchor": nil, "start": "2026-12-01T01:00:00+01:00"},
+		},
+		"without its start an interval is to be anchored anew": {
+			bound("interval", "1h", spanned), `{"start":null}`, map[string]any{"anchor": nil, "start": nil, "end": "2027-01-01T00:00:00+01:00"},
+		},
+		"another length leaves the anchor": {
+			bound("interval", "1h", trigger.ParseOptions{}), `{"every":"2h"}`, map[string]any{"every": "2h", "anchor": "2026-11-01T01:00:00+01:00"},
+		},
+		"cron after interval keeps zone, start and end": {
+			bound("interval", "1h", spanned), `{"kind":"cron","expr":"0 3 * * *"}`,
+			map[string]any{"kind": "cron", "zone": "Europe/Berlin", "start": "2026-12-01T00:00:00+01:00", "end": "2027-01-01T00:00:00+01:00"},
+		},
+		"interval after cron keeps them too, and no dialect": {
+			bound("cron", "0 3 * * *", spanned), `{"kind":"interval","every":"1h"}`, map[string]any{"kind": "interval", "zone": "Europe/Berlin", "start": "2026-12-01T00:00:00+01:00"},
+		},
+		"a date has a zone alone": {
+			bound("cron", "0 3 * * *", spanned), `{"kind":"date","at":"2026-12-24T18:00:00"}`, map[string]any{"kind": "date", "zone": "Europe/Berlin", "at": "2026-12-24T18:00:00+01:00"},
+		},
+		"what the change takes away is gone": {
+			bound("interval", "1h", spanned), `{"kind":"cron","expr":"0 3 * * *","end":null}`, map[string]any{"start": "2026-12-01T00:00:00+01:00", "end": nil},
+		},
+	} {
+		job := full(t)
+		job.Trigger = c.old
+		spec, err := wire.Patch(newRegistry(), job, []byte(`{"trigger":`+c.patch+`}`))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		text, err := spec.Trigger.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got map[string]any
+		if err := json.Unmarshal(text, &got); err != nil {
+			t.Fatal(err)
+		}
+		for member, want := range c.want {
+			if got[member] != want {
+				t.Errorf("%s: %s is %v, want %v: %s", name, member, got[member], want, text)
+			}
+		}
+	}
+}
+
+func TestANewJobHasAnIDOrLeavesItOut(t *testing.T) {
+	for text, want := range map[string]string{`{"id":""}`: "empty", `{"id":null}`: "", `{}`: "", `{"id":"x"}`: ""} {
+		_, err := wire.DecodeNew(newRegistry(), []byte(text))
+		var invalid *ruqi.InvalidError
+		said := ""
+		if errors.As(err, &invalid) {
+			for _, f := range invalid.Faults {
+				if f.Pointer == "/id" {
+					said = f.Message
+				}
+			}
+		}
+		if !strings.HasPrefix(said, want) || want == "" && said != "" {
+			t.Errorf("%s: said of the id %q, want %q", text, said, want)
+		}
+	}
 }
