@@ -179,7 +179,7 @@ func TestEveryTimeHasAnOffset(t *testing.T) { // TM03
 func TestATimeWithoutAnOffsetIsReadInTheJobsZone(t *testing.T) { // TM01
 	s := serve(t)
 	for zone, offset := range map[string]string{`"zone":"America/Chicago"`: "-06:00", `"zone":null`: "Z"} {
-		got := s.want(http.StatusCreated, "POST", "/api/v1/jobs", job("", `{"kind":"date","at":"2031-12-01T12:00:00",`+zone+`}`, "true")).json(t)
+		got := s.want(http.StatusCreated, "POST", "/api/v1/jobs", job("at"+offset, `{"kind":"date","at":"2031-12-01T12:00:00",`+zone+`}`, "true")).json(t)
 		if next := got["next_nominal_time"]; next != "2031-12-01T12:00:00"+offset {
 			t.Errorf("%s: next %v, want offset %s", zone, next, offset)
 		}
@@ -298,5 +298,22 @@ func TestPageSizes(t *testing.T) { // PG05
 			s.want(http.StatusBadRequest, "GET", "/api/v1/"+list+"?limit="+limit, "")
 		}
 		s.want(http.StatusOK, "GET", "/api/v1/"+list+"?limit=1000000000", "")
+	}
+}
+
+func TestWrongQueriesAreToldInOneStyle(t *testing.T) {
+	s := serve(t)
+	for path, want := range map[string]string{
+		"/api/v1/jobs?state=gone":           "accepted are active, paused and finished",
+		"/api/v1/runs?state=done":           "accepted are queued, running, succeeded, failed, timed_out, cancelled, lost, missed and skipped",
+		"/api/v1/jobs?limit=many":           "not a whole number from 1 up",
+		"/api/v1/jobs?limit=0":              "not a whole number from 1 up",
+		"/api/v1/runs/1/output?follow=much": "accepted are true and false",
+		"/api/v1/runs/1/output?limit=-1":    "not a whole number from 1 to 1048576",
+	} {
+		got := s.want(http.StatusBadRequest, "GET", path, "")
+		if !strings.Contains(got.text, want) || strings.Contains(got.text, "strconv") || strings.Contains(got.text, "invalid integer") {
+			t.Errorf("%s: want %q: %s", path, want, got.text)
+		}
 	}
 }

@@ -65,6 +65,9 @@ func (a *api) tellProblem(ctx huma.Context, _ string, value any) (any, error) {
 		problem := wire.StatusProblem(status, v.Detail)
 		for _, e := range v.Errors {
 			fault := wire.Fault{Pointer: pointer(e.Location), Message: e.Message}
+			if wanted := wanted(ctx.Operation(), e.Location); wanted != "" {
+				fault.Message = wanted
+			}
 			if e.Value != nil {
 				fault.Value = cut(fmt.Sprint(e.Value))
 			}
@@ -80,6 +83,37 @@ func (a *api) tellProblem(ctx huma.Context, _ string, value any) (any, error) {
 		return problem, nil
 	}
 	return value, nil
+}
+
+// wanted says in this API's words what the parameter at a place takes; empty for what is no parameter.
+func wanted(op *huma.Operation, place string) string {
+	place, _, _ = strings.Cut(place, "[")
+	for _, p := range op.Parameters {
+		if p.In+"."+p.Name != place || p.Schema == nil {
+			continue
+		}
+		schema := p.Schema
+		if schema.Items != nil {
+			schema = schema.Items
+		}
+		switch {
+		case len(schema.Enum) > 0:
+			words := make([]string, 0, len(schema.Enum))
+			for _, word := range schema.Enum {
+				words = append(words, fmt.Sprint(word))
+			}
+			return "unknown word; " + wire.Accepted(words...)
+		case schema.Type == huma.TypeBoolean:
+			return wire.Accepted("true", "false")
+		case schema.Type == huma.TypeInteger && schema.Minimum != nil && schema.Maximum != nil:
+			return fmt.Sprintf("not a whole number from %v to %v", *schema.Minimum, int64(*schema.Maximum))
+		case schema.Type == huma.TypeInteger && schema.Minimum != nil:
+			return fmt.Sprintf("not a whole number from %v up", *schema.Minimum)
+		case schema.Type == huma.TypeInteger:
+			return "not a whole number"
+		}
+	}
+	return ""
 }
 
 // pointer turns huma's place ("query.limit") into a pointer ("/limit").
