@@ -173,7 +173,7 @@ func (c *Client) do(ctx context.Context, r request, out any) (*http.Response, er
 func failure(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what can be read of a problem is enough
 	problem := &wire.Problem{}
-	if err := json.Unmarshal(text, problem); err != nil || problem.Status == 0 {
+	if err := json.Unmarshal(text, problem); err != nil || problem.Status == 0 || problem.Type == "" {
 		problem = wire.StatusProblem(resp.StatusCode, "the server answered "+resp.Status)
 	}
 	switch resp.StatusCode {
@@ -181,6 +181,11 @@ func failure(resp *http.Response) error {
 		return fmt.Errorf("%w: %w", ErrDenied, problem)
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		return fmt.Errorf("%w: %w", ErrUnreachable, problem)
+	case http.StatusNotFound:
+		if problem.Type == "about:blank" { // a job or run that is not there is told by a type of its own
+			return fmt.Errorf("%w: what answers at %s has no such path: it is no Ruqi service, or the address is not that of its root, such as http://127.0.0.1:8585",
+				ErrUnreachable, resp.Request.URL.Scheme+"://"+resp.Request.URL.Host+resp.Request.URL.Path)
+		}
 	}
 	return problem.Err()
 }

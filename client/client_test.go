@@ -91,6 +91,22 @@ func TestAnswersOfOthersAreToldApart(t *testing.T) {
 	}
 }
 
+func TestAnAddressThatIsNotTheRootIsToldApart(t *testing.T) {
+	for name, handle := range map[string]http.HandlerFunc{
+		"another program": http.NotFound,
+		"a path too many": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(http.StatusNotFound)
+			_, _ = w.Write([]byte(`{"type":"about:blank","title":"Not Found","status":404,"detail":"no such path"}`))
+		},
+	} {
+		_, err := answering(t, handle).Job(t.Context(), "x")
+		if !errors.Is(err, client.ErrUnreachable) || !strings.Contains(err.Error(), "/api/v1/jobs/x") || !strings.Contains(err.Error(), "root") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func TestModifyTriesAgainWhenOthersAreFaster(t *testing.T) {
 	c := remote(t)
 	if _, _, err := c.AddJob(t.Context(), yearly("x"), ""); err != nil {

@@ -19,6 +19,9 @@ func (c *Client) AddJob(ctx context.Context, spec ruqi.JobSpec, onConflict ruqi.
 	if err != nil {
 		return ruqi.Job{}, "", err
 	}
+	if spec.ID == "" {
+		delete(body, "id") // the service refuses an empty one
+	}
 	if spec.Paused {
 		body["state"] = json.RawMessage(`"paused"`)
 	}
