@@ -23,7 +23,6 @@ func TestNodesThatStartOneAfterTheOtherShareTheFires(t *testing.T) {
 		}
 		time.Sleep(10*time.Minute - 21*time.Second + time.Second)
 		s.ranOnce(nodes[3], "j", 20)
-		stop(nodes...)
 	})
 }
 
@@ -43,7 +42,6 @@ func TestAClaimThatFailsStartsNothing(t *testing.T) {
 		n.gate.claims.Store(false)
 		time.Sleep(8 * time.Second)
 		s.ranOnce(n, "j", 6)
-		stop(n)
 	})
 }
 
@@ -85,7 +83,6 @@ func TestNodesThatAddTheSameJobMakeOne(t *testing.T) {
 		}
 		time.Sleep(time.Minute + time.Second)
 		s.ranOnce(nodes[0], "j", 6)
-		stop(nodes...)
 	})
 }
 
@@ -129,7 +126,6 @@ func TestANodeThatRejoinsRunsNothingTwice(t *testing.T) {
 		stop(b)
 		time.Sleep(time.Minute)
 		s.ranOnce(a, "j", 48) // alone, it does all the work again
-		stop(a)
 	})
 }
 
@@ -144,7 +140,6 @@ func TestTheSurvivorTakesTheFire(t *testing.T) {
 				b := s.start("b", ruqi.Options{})
 				time.Sleep(time.Hour - 2*time.Second)
 				if how == "frozen" {
-					defer stop(a)
 					defer a.gate.hold()()
 				} else {
 					stop(a)
@@ -154,7 +149,6 @@ func TestTheSurvivorTakesTheFire(t *testing.T) {
 				if began := s.starts("daily"); len(began) == 1 && (began[0].node != "b" || began[0].at.Sub(began[0].run.Nominal) > time.Second) {
 					t.Errorf("%s started at %s", began[0].node, began[0].at)
 				}
-				stop(b)
 			})
 		})
 	}
@@ -190,7 +184,6 @@ func TestWorkGoesOnThroughAFreezeAndAfterIt(t *testing.T) {
 		if gap := s.now().Sub(last); gap > period+time.Second {
 			t.Errorf("the one that came back started nothing for %s", gap)
 		}
-		stop(owner)
 	})
 }
 
@@ -211,6 +204,5 @@ func TestRestartsOfOneNodeLeaveTheRunsOfAnotherAlone(t *testing.T) {
 		if row := b.rows("long")[0]; row.Owner.Instance != "b" || row.Attempt != 1 || row.Finished.Sub(*row.Started) != 5*time.Minute {
 			t.Errorf("the run is %+v", row)
 		}
-		stop(b)
 	})
 }

@@ -1,6 +1,3 @@
-// Package fieldcase tries the cases that users of other schedulers reported, each named by the id of its report in the
-// comment of its test, on the whole of Ruqi: schedulers on a store, in virtual time where time is all that matters, and
-// the program itself. What one package alone can show is tested there.
 package fieldcase_test
 
 import (
@@ -137,13 +134,14 @@ func (s *site) node(name string, o ruqi.Options) *node {
 	return n
 }
 
-// start is node for one that is started at once.
+// start is node for one that is started at once. It is stopped at the end of the test, if it was not before.
 func (s *site) start(name string, o ruqi.Options) *node {
 	s.t.Helper()
 	n := s.node(name, o)
 	if err := n.Start(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
+	s.t.Cleanup(func() { stop(n) })
 	return n
 }
 
@@ -262,6 +260,9 @@ func (g *gate) pass(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Wake passes the store's hints on: they do not go through the line that is cut.
+func (g *gate) Wake() (hints <-chan struct{}, stop func()) { return g.JobStore.(ruqi.Waker).Wake() }
 
 // hold makes every call wait until the returned function is called, as in a process that is stopped.
 func (g *gate) hold() (release func()) {
