@@ -1,22 +1,17 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/client"
-	"github.com/ruqi-dev/ruqi/standard"
+	"github.com/ruqi-dev/ruqi/wire"
 )
 
 // Exit statuses.
@@ -50,15 +45,18 @@ func Run(ctx context.Context, args []string, system System) int {
 	}
 	root := a.root()
 	root.SetArgs(args)
-	root.SetIn(a.Stdin)
-	root.SetOut(a.Stdout)
-	root.SetErr(a.Stderr)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitDone
 	}
+	said := map[string]bool{}
 	for _, line := range a.explain(err) {
-		_, _ = fmt.Fprintln(a.Stderr, "ruqi: "+escape(line)) // where else could it be told
+		// One fault may be told of two fields that were given by one flag. Usage names the command with the
+		// program, which stands in front already.
+		if line = "ruqi: " + escape(strings.TrimPrefix(line, "ruqi ")); !said[line] {
+			_, _ = fmt.Fprintln(a.Stderr, line) // where else could it be told
+		}
+		said[line] = true
 	}
 	return exitStatus(err)
 }
@@ -67,6 +65,8 @@ func Run(ctx context.Context, args []string, system System) int {
 type app struct {
 	System
 	server, token, dataDir, output string
+	// tokenFrom says where the token that was sent is from, in words; empty: none was sent.
+	tokenFrom string
 	// names maps the pointers of faults to what the user typed: a flag, or a place in a file.
 	names func(pointer string) string
 }
@@ -122,8 +122,12 @@ func (a *app) explain(err error) []string {
 		return lines
 	case errors.Is(err, client.ErrUnreachable):
 		return []string{err.Error(), "is the service running, and is it at this address? --server or RUQI_SERVER says where: " + a.address()}
+	case errors.Is(err, errTokenFile):
+		return []string{err.Error()}
 	case errors.Is(err, client.ErrDenied):
-		return []string{err.Error(), "--token or RUQI_TOKEN gives the token; the service says at its first start in which file it is"}
+		return a.explainDenied()
+	case errors.Is(err, ruqi.ErrExists):
+		return append(strings.Split(err.Error(), "\n"), "--on-conflict keep leaves the job there is as it is; --on-conflict replace puts the new one in its place")
 	}
 	return strings.Split(err.Error(), "\n")
 }
@@ -134,7 +138,11 @@ func label(name, message string) string {
 	if name == "" {
 		return message
 	}
-	return name + ": " + strings.TrimPrefix(message, strings.TrimLeft(name, "-")+": ")
+	own := strings.TrimLeft(name, "-")
+	if name == "--at" {
+		own = "date" // as triggers call it
+	}
+	return name + ": " + strings.TrimPrefix(message, own+": ")
 }
 
 func (a *app) root() *cobra.Command {
@@ -143,124 +151,35 @@ func (a *app) root() *cobra.Command {
 		Short: "Schedule jobs, see them run, and know why one did not",
 		Long: "Ruqi schedules jobs. \"ruqi serve\" runs the service; the other commands talk to it.\n\n" +
 			"Exit status: 0 done, 1 failed, 2 wrong usage or bad input, 3 not found, 4 not allowed, 5 server unreachable.",
-		SilenceErrors: true, SilenceUsage: true,
+		SilenceErrors: true, SilenceUsage: true, Version: a.Version,
 	}
+	root.SetVersionTemplate("ruqi {{.Version}}\n")
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout) // before the commands for completion are made, which take it as it is then
+	root.SetErr(a.Stderr)
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.server, "server", "", "address of the service (RUQI_SERVER; default "+defaultServer+")")
-	flags.StringVar(&a.token, "token", "", "token for the service (RUQI_TOKEN; default: the admin token in the data directory)")
-	flags.StringVar(&a.dataDir, "data-dir", "", "data directory of the service (RUQI_DATA_DIR; default /var/lib/ruqi for root, else ~/.local/state/ruqi)")
-	flags.StringVarP(&a.output, "output", "o", "table", "how to show results: table or json")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%v; see %s --help", err, cmd.CommandPath())
-	})
+	flags.StringVar(&a.server, "server", "", "`address` of the service (RUQI_SERVER; default "+defaultServer+")")
+	flags.StringVar(&a.token, "token", "", "`token` for the service (RUQI_TOKEN; default: the admin token in the data directory)")
+	flags.StringVar(&a.dataDir, "data-dir", "", "data `directory` of the service (RUQI_DATA_DIR; default /var/lib/ruqi for root, else ~/.local/state/ruqi)")
+	flags.StringVarP(&a.output, "output", "o", "table", "how to show results, `table|json`")
+	root.SetFlagErrorFunc(flagFault)
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		if a.output != "table" && a.output != "json" {
-			return usage("-o: %q is unknown; accepted are table and json", a.output)
+			return usage("-o: %q is unknown; %s", a.output, wire.Accepted("table", "json"))
 		}
 		return nil
 	}
 	root.AddCommand(a.serveCommand(), a.jobCommand(), a.runCommand(), a.statusCommand(), a.wakeupCommand(), a.nextCommand(), a.versionCommand())
-	group(root)
-	return root
-}
-
-// group makes a command without one of its own refuse what is no command of it.
-func group(cmd *cobra.Command) *cobra.Command {
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var names []string
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() {
-				names = append(names, sub.Name())
+	root.SetHelpCommand(helpCommand(root))
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() == "completion" {
+			for _, shell := range group(cmd).Commands() {
+				shell.Args = exactly()
 			}
 		}
-		wanted := strings.Join(names, ", ")
-		if len(args) > 0 {
-			return usage("%q is no command of %s; there are %s", args[0], cmd.CommandPath(), wanted)
-		}
-		return usage("%s wants a command: %s", cmd.CommandPath(), wanted)
 	}
-	return cmd
-}
-
-// exactly is cobra.ExactArgs as a wrong usage.
-func exactly(names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != len(names) {
-			if len(names) == 0 {
-				return usage("%s takes no arguments, and has %d", cmd.CommandPath(), len(args))
-			}
-			return usage("%s wants %s, and has %d arguments", cmd.CommandPath(), strings.Join(names, " and "), len(args))
-		}
-		for i, arg := range args {
-			if arg == "" {
-				return usage("%s: %s is empty", cmd.CommandPath(), names[i])
-			}
-		}
-		return nil
-	}
-}
-
-// address returns where the service is, as far as it was said.
-func (a *app) address() string {
-	for _, address := range []string{a.server, a.Getenv("RUQI_SERVER")} {
-		if address != "" {
-			return address
-		}
-	}
-	return defaultServer
-}
-
-// connect returns a client of the service.
-func (a *app) connect() (*client.Client, error) {
-	address := a.address()
-	token := a.token
-	if token == "" {
-		token = a.Getenv("RUQI_TOKEN")
-	}
-	if token == "" && isLocal(address) {
-		// The file's token is this host's service's; it is not sent to another.
-		var err error
-		if token, err = a.fileToken(); err != nil {
-			return nil, err
-		}
-	}
-	c, err := client.New(address, token, standard.Registry(), client.Options{Agent: "ruqi-cli"})
-	if err != nil {
-		a.names = func(pointer string) string { return "-" + strings.ReplaceAll(pointer, "/", "-") }
-		return nil, err
-	}
-	return c, nil
-}
-
-// fileToken reads the admin token from the data directory; empty when it is not there.
-func (a *app) fileToken() (string, error) {
-	dir, err := a.dataDirectory()
-	if err != nil {
-		return "", nil // no home, no file
-	}
-	text, err := os.ReadFile(filepath.Join(dir, tokenFile))
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return "", nil
-	case errors.Is(err, os.ErrPermission):
-		return "", fmt.Errorf("%w: %w; --token or RUQI_TOKEN gives another", client.ErrDenied, err)
-	case err != nil:
-		return "", err
-	}
-	return string(bytes.TrimSpace(text)), nil
-}
-
-// isLocal reports whether the address is one of this host's loopback.
-func isLocal(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && isLoopback(u.Hostname())
-}
-
-// isLoopback reports whether only this host can reach a listener at that host name.
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
+	return group(root)
 }
 
 func (a *app) versionCommand() *cobra.Command {

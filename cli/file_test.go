@@ -30,7 +30,7 @@ func TestFaultsOfAJobFileAreToldWithTheirPlace(t *testing.T) {
 		"unknown member":      {"colour: red\n" + goodJob, "jobs.yaml:1:1: colour: unknown member"},
 		"not YAML":            {"id: [x\n", "jobs.yaml:"},
 		"name twice":          {"id: x\nid: y\n", `jobs.yaml:2:1: `},
-		"a list":              {"- id: x\n", "jobs.yaml:1:1: a job is a mapping"},
+		"a list":              {"- id: x\n", "jobs.yaml:1:1: a list; several jobs"},
 		"an alias":            {"id: &a x\nname: *a\n", "jobs.yaml:1:1: id: a job file has no anchors"},
 		"nothing":             {"# nothing\n", "there is no job"},
 		"a number for a text": {"id: x\nname: 7\n", "jobs.yaml:2:1: name: not a text"},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -127,7 +128,7 @@ func (a *app) jobAddCommand() *cobra.Command {
 			ids, argv := atDash(cmd, args)
 			switch {
 			case onConflict != "" && onConflict != string(ruqi.Fail) && onConflict != string(ruqi.Keep) && onConflict != string(ruqi.Replace):
-				return usage("--on-conflict: %q is unknown; accepted are fail, keep and replace", onConflict)
+				return usage("--on-conflict: %q is unknown; %s", onConflict, wire.Accepted(ruqi.Fail, ruqi.Keep, ruqi.Replace))
 			case cmd.Flags().Changed("file"):
 				if given := append(f.definitionFlags(), args...); len(given) > 0 {
 					return usage("--file says it all; it does not go with %s", strings.Join(given, ", "))
@@ -137,8 +138,10 @@ func (a *app) jobAddCommand() *cobra.Command {
 				return usage("%s takes one id, and has %d; a program and its arguments stand after --", cmd.CommandPath(), len(ids))
 			case len(ids) == 1 && f.given("id"):
 				return usage("--id and an argument both name the job")
+			case len(ids) == 1 && ids[0] == "":
+				return usage("ID: empty; leave it out to get a random one")
 			}
-			a.names = f.names
+			a.names, f.service = f.names, a.address()
 			def, err := f.definition(time.Now(), argv)
 			if err != nil {
 				return err
@@ -159,10 +162,10 @@ func (a *app) jobAddCommand() *cobra.Command {
 		},
 	}
 	f.register(cmd.Flags())
-	cmd.Flags().StringVar(&f.id, "id", "", "the job's id (default: a random one)")
+	cmd.Flags().StringVar(&f.id, "id", "", "the job's `id` (default: a random one)")
 	cmd.Flags().BoolVar(&paused, "paused", false, "add it paused")
-	cmd.Flags().StringVar(&file, "file", "", "YAML file of jobs, in the API's shape; - for standard input")
-	cmd.Flags().StringVar(&onConflict, "on-conflict", "", "when the id is taken: fail (default), keep or replace")
+	cmd.Flags().StringVar(&file, "file", "", "YAML `file` of jobs, in the API's shape, separated by lines ---; - for standard input")
+	cmd.Flags().StringVar(&onConflict, "on-conflict", "", "`what` to do when the id is taken: fail (default), keep or replace")
 	return cmd
 }
 
@@ -188,6 +191,7 @@ func (a *app) addOne(ctx context.Context, def object, onConflict ruqi.OnConflict
 	if err != nil {
 		return err
 	}
+	defer a.tellParked(ctx, c, job.ID)
 	return a.printChanged([]ruqi.Job{job}, string(added))
 }
 
@@ -211,7 +215,7 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 	}
 	defer c.Close()
 	var jobs []ruqi.Job
-	var done []string
+	var done, ids []string
 	for _, d := range documents {
 		text, err := encode(d.value)
 		if err != nil {
@@ -228,24 +232,28 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 			}
 			return errors.Join(err, told)
 		}
-		jobs, done = append(jobs, job), append(done, string(added))
+		jobs, done, ids = append(jobs, job), append(done, string(added)), append(ids, job.ID)
 	}
+	defer a.tellParked(ctx, c, ids...)
 	return a.printChanged(jobs, done...)
 }
 
 func (a *app) jobModifyCommand() *cobra.Command {
-	f := &jobFlags{}
+	f := &jobFlags{change: true}
 	cmd := &cobra.Command{
 		Use:   "modify ID [flags] [-- PROGRAM ARGUMENT…]",
 		Short: "Change what the flags name in a job",
 		Long: "Changes what the flags name, and leaves the rest as it is. none takes an option away: --timeout none.\n" +
-			"--label, --param and --env add to those there are; --tag replaces all.",
+			"--label, --param and --env add to those there are; --label K- takes K away, --label none all of them. --tag replaces all tags;\n" +
+			"--tag none leaves no tag, so that a tag cannot be called none here. A trigger of another kind keeps zone, start and end.",
+		Example: "  ruqi job modify nightly --cron '0 4 * * *' --timeout none\n  ruqi job modify nightly --label team=ops --label shift- --tag none\n" +
+			"  ruqi job modify hello --start '2026-12-01 09:00'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ids, argv := atDash(cmd, args)
 			if len(ids) != 1 || ids[0] == "" {
 				return usage("%s wants the id of one job", cmd.CommandPath())
 			}
-			a.names = f.names
+			a.names, f.service = f.names, a.address()
 			patch, err := f.definition(time.Now(), argv)
 			if err != nil {
 				return err
@@ -267,6 +275,7 @@ func (a *app) jobModifyCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				defer a.tellParked(ctx, c, job.ID)
 				return a.printChanged([]ruqi.Job{job}, "modified")
 			})(cmd, args)
 		},
@@ -295,8 +304,13 @@ func (a *app) jobRunCommand() *cobra.Command {
 				}
 			}
 			run, err := c.RunNow(ctx, args[0], text)
-			if err == nil && wait {
-				run, err = c.WaitRun(ctx, run.ID)
+			if err != nil {
+				return err
+			}
+			if wait {
+				run, err = a.waitRun(ctx, c, run)
+			} else {
+				defer a.tellParked(ctx, c, run.JobID)
 			}
 			if err != nil {
 				return err
@@ -312,10 +326,50 @@ func (a *app) jobRunCommand() *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait for its end; exit status 1 unless it succeeded")
-	cmd.Flags().StringArrayVar(&params, "param", nil, "K=V laid over the job's params, V as text; may be given again")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait for its end, saying why it does not begin; exit status 1 unless it succeeded")
+	cmd.Flags().StringArrayVar(&params, "param", nil, "`K=V` laid over the job's params, V as text; may be given again")
 	return cmd
 }
+
+// queuedPatience is how long a run may stand in the queue before --wait says why it does.
+const queuedPatience = 2 * time.Second
+
+// waitRun waits for the end of a run. What keeps it from beginning is said once, on standard error.
+func (a *app) waitRun(ctx context.Context, c *client.Client, run ruqi.Run) (ruqi.Run, error) {
+	told := a.tellParked(ctx, c, run.JobID)
+	soon, cancel := context.WithTimeout(ctx, queuedPatience)
+	ended, err := c.WaitRun(soon, run.ID)
+	cancel()
+	if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+		return ended, err
+	}
+	if run, err = c.FindRun(ctx, run.ID); err == nil && run.State == ruqi.RunQueued && !told {
+		_, _ = fmt.Fprintf(a.Stderr, "run %d of %s is queued: it waits for a free slot, or for the job's other runs; see ruqi status\n", run.ID, escape(run.JobID)) // a hint only
+	}
+	return c.WaitRun(ctx, run.ID)
+}
+
+// tellParked says on standard error which of the jobs no live instance can run, and why. It reports whether
+// there was one.
+func (a *app) tellParked(ctx context.Context, c *client.Client, ids ...string) bool {
+	told := false
+	for some := range slices.Chunk(ids, idsAsked) {
+		page, err := c.Jobs(ctx, ruqi.JobQuery{IDs: some, Limit: ruqi.MaxPage})
+		if err != nil {
+			return told // what was asked for is done
+		}
+		for _, job := range page.Jobs {
+			if job.Parked != "" {
+				_, _ = fmt.Fprintf(a.Stderr, "%s: %s, but parked: %s\n", escape(job.ID), job.State, escape(job.Parked)) // a hint only
+				told = true
+			}
+		}
+	}
+	return told
+}
+
+// idsAsked is how many ids are put into one query, which may be no longer than a header: an id takes 3 KiB at most.
+const idsAsked = 20
 
 func because(reason string) string {
 	if reason == "" {

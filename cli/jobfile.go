@@ -91,8 +91,14 @@ func parseJobFile(name string, data []byte) ([]document, error) {
 			return nil, err
 		}
 		job, ok := value.(object)
+		if _, several := value.([]any); several {
+			return nil, usage("%s: a list; several jobs are documents, separated by a line ---", d.at(""))
+		}
 		if !ok {
 			return nil, usage("%s: a job is a mapping, such as \"id: hello\"", d.at(""))
+		}
+		if _, wrapped := job["jobs"]; wrapped {
+			return nil, usage("%s: a job has no jobs in it; several jobs are documents, separated by a line ---", d.at("/jobs"))
 		}
 		d.value = job
 		documents = append(documents, d)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,10 @@ import (
 // defaults, or, in a change, as it is.
 type jobFlags struct {
 	set *pflag.FlagSet
+	// change is set where the flags change a job that there is: then none and K- take something away.
+	change bool
+	// service is the address of the service, whose folders --dir speaks of.
+	service string
 
 	id, name, description, executor string
 	cron, every, at                 string
@@ -39,35 +44,35 @@ const none = "none"
 
 func (f *jobFlags) register(set *pflag.FlagSet) {
 	f.set = set
-	set.StringVar(&f.name, "name", "", "name for people (default: the id)")
-	set.StringVar(&f.description, "description", "", "free text")
-	set.StringVar(&f.cron, "cron", "", "fire by a cron expression: '30 2 * * mon-fri'")
-	set.StringVar(&f.every, "every", "", "fire at an interval: '5 seconds', 90s, 1h30m")
-	set.StringVar(&f.at, "at", "", "fire once: '2026-12-01 09:00', 'in 5 minutes', now")
-	set.StringVar(&f.zone, "tz", "", "zone of the trigger, an IANA name (default: the service's)")
-	set.StringVar(&f.start, "start", "", "no fire before it")
-	set.StringVar(&f.end, "end", "", "no fire after it")
-	set.StringVar(&f.gap, "gap", "", "times that a clock change leaves out: run_after (default), shift or skip")
-	set.StringVar(&f.fold, "fold", "", "times that a clock change repeats: auto (default), first, second or both")
-	set.StringVar(&f.dialect, "dialect", "", "how --cron is read: crontab (default) or ruqi")
-	set.StringVar(&f.command, "command", "", "run this text in a shell; or give a program and its arguments after --")
-	set.StringArrayVar(&f.env, "env", nil, "K=V for the command's environment; may be given again")
-	set.StringVar(&f.dir, "dir", "", "folder the command starts in")
-	set.StringVar(&f.executor, "executor", "", "pool of slots (default: that of the task's kind)")
-	set.IntVar(&f.priority, "priority", 0, "higher goes first when slots are short")
-	set.StringArrayVar(&f.tags, "tag", nil, "tag; may be given again (in a change: all the tags there shall be)")
-	set.StringArrayVar(&f.labels, "label", nil, "K=V; may be given again")
-	set.StringArrayVar(&f.params, "param", nil, "K=V for every run, V as text; may be given again")
+	set.StringVar(&f.name, "name", "", "`name` for people (default: the id)")
+	set.StringVar(&f.description, "description", "", "free `text`")
+	set.StringVar(&f.cron, "cron", "", "fire by a cron `expression`: '30 2 * * mon-fri'")
+	set.StringVar(&f.every, "every", "", "fire each time so much `time` has passed: '5 seconds', 90s, 1h30m")
+	set.StringVar(&f.at, "at", "", "fire once: '2026-12-01 09:00', 'in 5 minutes', now (a `time`, as in --start and --end)")
+	set.StringVar(&f.zone, "tz", "", "`zone` of the trigger, an IANA name (default: the service's)")
+	set.StringVar(&f.start, "start", "", "no fire before that `time`; an interval fires first then, and counts from it")
+	set.StringVar(&f.end, "end", "", "no fire after that `time`")
+	set.StringVar(&f.gap, "gap", "", "`what` to do with times that a clock change leaves out: run_after (default), shift or skip")
+	set.StringVar(&f.fold, "fold", "", "`what` to do with times that a clock change repeats: auto (default), first, second or both")
+	set.StringVar(&f.dialect, "dialect", "", "how --cron is read: `dialect` crontab (default) or ruqi")
+	set.StringVar(&f.command, "command", "", "run this `text` in a shell; or give a program and its arguments after --")
+	set.StringArrayVar(&f.env, "env", nil, "`K=V` for the command's environment; may be given again")
+	set.StringVar(&f.dir, "dir", "", "`folder` the command starts in; a relative one is taken from the folder you are in")
+	set.StringVar(&f.executor, "executor", "", "`pool` of slots (default: that of the task's kind)")
+	set.IntVar(&f.priority, "priority", 0, "higher goes first when slots are short: `n`")
+	set.StringArrayVar(&f.tags, "tag", nil, "`tag`; may be given again (in a change: all the tags there shall be); none: no tags")
+	set.StringArrayVar(&f.labels, "label", nil, "`K=V`; may be given again")
+	set.StringArrayVar(&f.params, "param", nil, "`K=V` for every run, V as text; may be given again")
 	set.BoolVar(&f.coalesce, "coalesce", true, "run only the last of several fires that are due")
-	set.StringVar(&f.misfireGrace, "misfire-grace", "", "a fire that is later is missed (default: never too late)")
-	set.StringVar(&f.catchupLimit, "catchup-limit", "", "fires looked at one by one after an outage (default 100)")
-	set.StringVar(&f.maxInstance, "max-instances", "", "runs of the job at the same time (default 1)")
-	set.StringVar(&f.overlap, "overlap", "", "what a fire does at that limit: skip")
-	set.StringVar(&f.timeout, "timeout", "", "end a run that takes longer: 10m (default: none)")
-	set.StringVar(&f.killGrace, "kill-grace", "", "time between asking a command to end and ending it (default 10s)")
-	set.StringVar(&f.onLost, "on-lost", "", "what becomes of a run whose instance died: fail (default) or rerun")
-	set.StringVar(&f.jitter, "jitter", "", "delay each fire by up to this much (default: none)")
-	set.StringVar(&f.maxRuns, "max-runs", "", "finish the job after so many scheduled runs (default: no bound)")
+	set.StringVar(&f.misfireGrace, "misfire-grace", "", "a fire that is later than this `time` is missed (default: never too late)")
+	set.StringVar(&f.catchupLimit, "catchup-limit", "", "at most `n` fires are looked at one by one after an outage (default 100)")
+	set.StringVar(&f.maxInstance, "max-instances", "", "at most `n` runs of the job at the same time (default 1)")
+	set.StringVar(&f.overlap, "overlap", "", "`what` a fire does at that limit: skip")
+	set.StringVar(&f.timeout, "timeout", "", "end a run that takes longer than this `time`: 10m (default: none)")
+	set.StringVar(&f.killGrace, "kill-grace", "", "`time` between asking a command to end and ending it (default 10s)")
+	set.StringVar(&f.onLost, "on-lost", "", "`what` becomes of a run whose instance died: fail (default) or rerun")
+	set.StringVar(&f.jitter, "jitter", "", "delay each fire by up to this much `time` (default: none)")
+	set.StringVar(&f.maxRuns, "max-runs", "", "finish the job after `n` scheduled runs (default: no bound)")
 	set.BoolVar(&f.deleteWhenFinished, "delete-when-finished", false, "remove the job when it has finished")
 }
 
@@ -88,22 +93,54 @@ func (f *jobFlags) definitionFlags() []string {
 
 // flagOf maps pointers of a job to the flags they were given by.
 var flagOf = map[string]string{
-	"/trigger": "--cron, --every or --at", "/trigger/expr": "--cron", "/trigger/every": "--every", "/trigger/at": "--at", "/trigger/zone": "--tz",
-	"/task": "--command", "/tags": "--tag", "/labels": "--label", "/params": "--param", "/task/argv": "--",
+	"/trigger/zone": "--tz", "/task": "--command", "/tags": "--tag", "/labels": "--label", "/params": "--param", "/task/argv": "--",
 }
 
 // names tells which flag a fault is about.
 func (f *jobFlags) names(pointer string) string {
+	if pointer == "/name" && !f.given("name") {
+		pointer = "/id" // a job without a name of its own is called by its id
+	}
+	if pointer == "/id" && !f.given("id") {
+		return "ID" // an argument
+	}
 	last := pointer[strings.LastIndexByte(pointer, '/')+1:]
-	if flag := strings.ReplaceAll(last, "_", "-"); flagOf[pointer] == "" && f.set.Lookup(flag) != nil {
+	flag := strings.ReplaceAll(last, "_", "-")
+	when := slices.Contains([]string{"cron", "every", "at"}, flag)
+	if flagOf[pointer] == "" && !when && f.set.Lookup(flag) != nil {
 		return "--" + flag
 	}
 	for p := pointer; p != ""; p = p[:strings.LastIndexByte(p, '/')] {
 		if flag, known := flagOf[p]; known {
 			return flag
 		}
+		if p == "/trigger" {
+			return f.when()
+		}
 	}
 	return strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", ".")
+}
+
+// chosen are the flags given of those that say when.
+func (f *jobFlags) chosen() []string {
+	var chosen []string
+	for _, name := range []string{"cron", "every", "at"} {
+		if f.given(name) {
+			chosen = append(chosen, name)
+		}
+	}
+	return chosen
+}
+
+// when names the flag that said when.
+func (f *jobFlags) when() string {
+	switch chosen := f.chosen(); {
+	case len(chosen) == 1:
+		return "--" + chosen[0]
+	case len(chosen) == 0 && f.change:
+		return "trigger"
+	}
+	return "--cron, --every or --at"
 }
 
 // object is a JSON object on its way to the service.
@@ -124,9 +161,15 @@ func (f *jobFlags) definition(now time.Time, argv []string) (object, error) {
 	put(def, "description", "description", f.description)
 	put(def, "executor", "executor", f.executor)
 	put(def, "priority", "priority", f.priority)
-	put(def, "tag", "tags", f.tags)
-	put(def, "label", "labels", pairs(&faults, "/labels", f.labels))
-	put(def, "param", "params", pairs(&faults, "/params", f.params))
+	if f.given("id") && f.id == "" {
+		faults.Add("/id", "", "empty; leave it out to get a random one")
+	}
+	put(def, "tag", "tags", f.tagList(&faults))
+	put(def, "label", "labels", f.pairs(&faults, "/labels", f.labels))
+	put(def, "param", "params", f.pairs(&faults, "/params", f.params))
+	if f.change && f.executor == none {
+		def["executor"] = nil
+	}
 	if t := f.trigger(&faults, now); len(t) > 0 {
 		def["trigger"] = t
 	}
@@ -143,19 +186,30 @@ func (f *jobFlags) definition(now time.Time, argv []string) (object, error) {
 // as "5 seconds" and "in 5 minutes" their place: the moment they are typed.
 func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) object {
 	kinds := map[string]string{"cron": f.cron, "every": f.every, "at": f.at}
-	var chosen []string
-	for _, name := range []string{"cron", "every", "at"} {
-		if f.given(name) {
-			chosen = append(chosen, name)
-		}
-	}
+	chosen := f.chosen()
 	t := object{}
 	for flag, member := range map[string]string{"tz": "zone", "start": "start", "end": "end", "gap": "gap", "fold": "fold", "dialect": "dialect"} {
-		if value := f.set.Lookup(flag).Value.String(); f.given(flag) && value == none {
+		value := f.set.Lookup(flag).Value.String()
+		switch {
+		case !f.given(flag):
+		case value == none:
 			t[member] = nil
-		} else if f.given(flag) {
+		case flag == "start" || flag == "end":
+			text, err := fixMoment(value, now)
+			faults.Merge("/trigger/"+member, err)
+			t[member] = text
+		default:
 			t[member] = value
 		}
+	}
+	if f.given("at") && len(chosen) == 1 {
+		if _, err := fixMoment(f.at, now); err != nil {
+			faults.Merge("/trigger/at", err)
+			return nil
+		}
+	}
+	if faults.Err() != nil && (f.given("start") || f.given("end")) {
+		return nil // it has been spoken of
 	}
 	switch len(chosen) {
 	case 0:
@@ -207,10 +261,10 @@ func (f *jobFlags) task(faults *ruqi.Faults, argv []string) object {
 		t["kind"], t["argv"] = "command", argv
 	}
 	if f.given("env") {
-		t["env"] = pairs(faults, "/task/env", f.env)
+		t["env"] = f.pairs(faults, "/task/env", f.env)
 	}
 	if f.given("dir") {
-		t["dir"] = f.dir
+		t["dir"] = f.folder(faults)
 	}
 	return t
 }
@@ -257,16 +311,84 @@ func (f *jobFlags) policy(faults *ruqi.Faults) object {
 	return p
 }
 
+// folder returns where the command is to start. The service has a working directory of its own, which
+// nobody thinks of who types a relative path; it is taken from the one in which it is typed.
+func (f *jobFlags) folder(faults *ruqi.Faults) any {
+	switch {
+	case f.change && (f.dir == none || f.dir == ""):
+		return nil
+	case strings.HasPrefix(f.dir, "~"):
+		faults.Add("/task/dir", f.dir, "%q: the shell puts a home directory in the place of ~ where it is not quoted; give the whole path", f.dir)
+	case f.dir == "" || filepath.IsAbs(f.dir) || strings.HasPrefix(f.dir, "/"):
+	case !isLocal(f.service):
+		faults.Add("/task/dir", f.dir, "%q is relative, but to what? Give a path from the root of the host on which the service runs", f.dir)
+	default:
+		dir, err := filepath.Abs(f.dir)
+		if err != nil {
+			faults.Add("/task/dir", f.dir, "%v", err)
+		}
+		return dir
+	}
+	return f.dir
+}
+
+// tagList returns the tags; "none" alone is the empty list, so that no tag can be called so here.
+func (f *jobFlags) tagList(faults *ruqi.Faults) []string {
+	if len(f.tags) == 1 && f.tags[0] == none {
+		return []string{}
+	}
+	if slices.Contains(f.tags, none) {
+		faults.Add("/tags", none, "none takes all tags away, and so stands alone")
+	}
+	return f.tags
+}
+
+// pairs reads K=V. In a change "none" alone takes all away, and K- one.
+func (f *jobFlags) pairs(faults *ruqi.Faults, pointer string, list []string) any {
+	if !f.change {
+		return pairs(faults, pointer, list)
+	}
+	if len(list) == 1 && list[0] == none {
+		return nil
+	}
+	var set []string
+	changes := object{}
+	for _, pair := range list {
+		key, less := strings.CutSuffix(pair, "-")
+		switch {
+		case pair == none:
+			faults.Add(pointer, pair, "none takes all away, and so stands alone")
+		case less && key != "" && !strings.Contains(pair, "="):
+			changes[key] = nil
+		default:
+			set = append(set, pair)
+		}
+	}
+	for key, value := range pairs(faults, pointer, set) {
+		if _, twice := changes[key]; twice {
+			faults.Add(pointer, key, "%q is both set and taken away", key)
+		}
+		changes[key] = value
+	}
+	return changes
+}
+
 // pairs reads K=V.
 func pairs(faults *ruqi.Faults, pointer string, list []string) map[string]string {
 	m := map[string]string{}
 	for _, pair := range list {
 		key, value, found := strings.Cut(pair, "=")
-		if _, twice := m[key]; !found || key == "" || twice {
-			faults.Add(pointer, pair, "%q is not K=V, or K stands twice", pair)
-			continue
+		_, twice := m[key]
+		switch {
+		case !found:
+			faults.Add(pointer, pair, "%q is not K=V", pair)
+		case key == "":
+			faults.Add(pointer, pair, "%q has no name before the =", pair)
+		case twice:
+			faults.Add(pointer, pair, "%q is given twice", key)
+		default:
+			m[key] = value
 		}
-		m[key] = value
 	}
 	return m
 }

@@ -2,13 +2,9 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -18,9 +14,6 @@ import (
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
-// taskWidth is how many letters of a task a list shows.
-const taskWidth = 48
-
 // paging are the flags of a list.
 type paging struct {
 	limit  int
@@ -29,8 +22,8 @@ type paging struct {
 }
 
 func (p *paging) register(set *pflag.FlagSet) {
-	set.IntVar(&p.limit, "limit", ruqi.DefaultPage, "how many, 1 to 1000")
-	set.StringVar(&p.cursor, "cursor", "", "go on where a list ended: its next_cursor")
+	set.IntVar(&p.limit, "limit", ruqi.DefaultPage, "how `many`, 1 to 1000")
+	set.StringVar(&p.cursor, "cursor", "", "go on where a list ended: its `next_cursor`")
 	set.BoolVar(&p.all, "all", false, "all there are")
 }
 
@@ -75,14 +68,14 @@ func jobState(text string) error {
 	case "", ruqi.JobActive, ruqi.JobPaused, ruqi.JobFinished:
 		return nil
 	}
-	return usage("--state: %q is unknown; accepted are active, paused and finished", text)
+	return usage("--state: %q is unknown; %s", text, wire.Accepted(ruqi.JobActive, ruqi.JobPaused, ruqi.JobFinished))
 }
 
 func (a *app) jobListCommand() *cobra.Command {
 	var p paging
 	var query ruqi.JobQuery
 	var state, sort string
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List jobs", Args: exactly()}
+	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List jobs", Args: exactly(), Long: "Lists jobs. NEXT is in the zone of each job's trigger."}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := errors.Join(p.check(cmd.Flags()), jobState(state)); err != nil {
 			return err
@@ -91,7 +84,7 @@ func (a *app) jobListCommand() *cobra.Command {
 		switch query.Sort {
 		case ruqi.SortID, ruqi.SortNext, ruqi.SortName, ruqi.SortCreated:
 		default:
-			return usage("--sort: %q is unknown; accepted are id, next, name and created", sort)
+			return usage("--sort: %q is unknown; %s", sort, wire.Accepted(ruqi.SortID, ruqi.SortNext, ruqi.SortName, ruqi.SortCreated))
 		}
 		return a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			var total int64
@@ -108,12 +101,12 @@ func (a *app) jobListCommand() *cobra.Command {
 		})(cmd, args)
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&state, "state", "", "jobs in that state: active, paused or finished")
-	flags.StringArrayVar(&query.Tags, "tag", nil, "jobs with that tag; given again: with all of them")
-	flags.StringVar(&query.Search, "search", "", "jobs whose id or name contains it")
-	flags.StringVar(&query.Name, "name", "", "jobs of that name")
-	flags.StringVar(&query.Pool, "executor", "", "jobs of that pool")
-	flags.StringVar(&sort, "sort", string(ruqi.SortID), "order: id, next, name or created")
+	flags.StringVar(&state, "state", "", "jobs in that `state`: active, paused or finished")
+	flags.StringArrayVar(&query.Tags, "tag", nil, "jobs with that `tag`; given again: with all of them")
+	flags.StringVar(&query.Search, "search", "", "jobs whose id or name contains the `text`")
+	flags.StringVar(&query.Name, "name", "", "jobs of that `name`")
+	flags.StringVar(&query.Pool, "executor", "", "jobs of that `pool`")
+	flags.StringVar(&sort, "sort", string(ruqi.SortID), "`order`: id, next, name or created")
 	p.register(flags)
 	return cmd
 }
@@ -126,7 +119,7 @@ func (a *app) printJobs(page ruqi.JobPage) error {
 		}
 		return a.printJSON(shape)
 	}
-	t := &table{}
+	t := &table{flexible: 4}
 	t.row("ID", "STATE", "NEXT", "TRIGGER", "TASK", "TAGS")
 	for _, job := range page.Jobs {
 		id := job.ID
@@ -137,104 +130,13 @@ func (a *app) printJobs(page ruqi.JobPage) error {
 		if job.Parked != "" {
 			state += ", parked"
 		}
-		t.row(id, state, clock(seconds(job.NextDue), wire.Zone(job.Trigger)), triggerText(job.Trigger), shorten(taskText(job.Task), taskWidth), strings.Join(job.Tags, ","))
+		t.row(id, state, clock(seconds(job.NextDue), wire.Zone(job.Trigger)), triggerText(job.Trigger), taskText(job.Task), strings.Join(job.Tags, ","))
 	}
 	if err := a.printTable(t); err != nil {
 		return err
 	}
 	a.more(page.Next)
 	return nil
-}
-
-// triggerText says in a few words when a job fires.
-func triggerText(trigger ruqi.Trigger) string {
-	if trigger == nil {
-		return "-"
-	}
-	var t struct{ Kind, Expr, Dialect, Zone, Every, At string }
-	data, err := trigger.MarshalJSON()
-	if err == nil {
-		err = json.Unmarshal(data, &t)
-	}
-	text := ""
-	switch {
-	case err != nil || t.Kind == "":
-		return trigger.Kind()
-	case t.Expr != "":
-		text = t.Expr
-		if t.Dialect != "" && t.Dialect != "crontab" {
-			text += " (" + t.Dialect + ")"
-		}
-		if t.Zone != "" {
-			text += " " + t.Zone
-		}
-	case t.Every != "":
-		text = "every " + t.Every
-	case t.At != "":
-		text = "once"
-	default:
-		text = t.Kind
-	}
-	return text
-}
-
-func taskText(task ruqi.Task) string {
-	if task == nil {
-		return "-"
-	}
-	return task.String()
-}
-
-func (a *app) showJob(job ruqi.Job) error {
-	shape, err := wire.FromJob(job)
-	if err != nil {
-		return err
-	}
-	if a.output == "json" {
-		return a.printJSON(shape)
-	}
-	zone := wire.Zone(job.Trigger)
-	t := &table{}
-	t.row("id", job.ID)
-	t.row("name", job.Name)
-	if job.Description != "" {
-		t.row("description", job.Description)
-	}
-	t.row("state", string(job.State)+strings.TrimRight(" "+parens(job.StateReason), " "))
-	if job.Parked != "" {
-		t.row("parked", job.Parked)
-	}
-	t.row("next", clock(job.NextDue, zone))
-	t.row("trigger", string(shape.Trigger))
-	t.row("task", string(shape.Task))
-	t.row("executor", job.Executor)
-	t.row("priority", fmt.Sprint(job.Priority))
-	if len(job.Tags) > 0 {
-		t.row("tags", strings.Join(job.Tags, ", "))
-	}
-	for _, label := range slices.Sorted(maps.Keys(job.Labels)) {
-		t.row("label", label+"="+job.Labels[label])
-	}
-	if string(shape.Params) != "{}" {
-		t.row("params", string(shape.Params))
-	}
-	policy, err := encode(shape.Policy)
-	if err != nil {
-		return err
-	}
-	t.row("policy", string(policy))
-	t.row("runs", fmt.Sprint(job.RunCount))
-	t.row("version", fmt.Sprint(job.Version))
-	t.row("created", clock(&job.Created, zone))
-	t.row("updated", clock(&job.Updated, zone))
-	return a.printTable(t)
-}
-
-func parens(text string) string {
-	if text == "" {
-		return ""
-	}
-	return "(" + text + ")"
 }
 
 func (a *app) jobRemoveCommand() *cobra.Command {
@@ -280,33 +182,8 @@ func (a *app) jobRemoveCommand() *cobra.Command {
 			})(cmd, ids)
 		},
 	}
-	cmd.Flags().StringArrayVar(&query.Tags, "tag", nil, "jobs with that tag; given again: with all of them")
-	cmd.Flags().StringVar(&state, "state", "", "jobs in that state: active, paused or finished")
+	cmd.Flags().StringArrayVar(&query.Tags, "tag", nil, "jobs with that `tag`; given again: with all of them")
+	cmd.Flags().StringVar(&state, "state", "", "jobs in that `state`: active, paused or finished")
 	cmd.Flags().BoolVar(&all, "all", false, "all jobs")
 	return cmd
-}
-
-// zones finds the zones in which runs of jobs are shown; of jobs that are gone, UTC.
-func zones(ctx context.Context, c *client.Client, runs []ruqi.Run) map[string]*time.Location {
-	var ids []string
-	for _, run := range runs {
-		ids = append(ids, run.JobID)
-	}
-	slices.Sort(ids)
-	found := map[string]*time.Location{}
-	for some := range slices.Chunk(slices.Compact(ids), 50) { // ids stand in the query: no longer than a header may be
-		page, err := c.Jobs(ctx, ruqi.JobQuery{IDs: some, Limit: ruqi.MaxPage})
-		if err != nil {
-			continue // the times are right in UTC too
-		}
-		for _, job := range page.Jobs {
-			found[job.ID] = wire.Zone(job.Trigger)
-		}
-	}
-	for _, id := range ids {
-		if found[id] == nil {
-			found[id] = time.UTC
-		}
-	}
-	return found
 }

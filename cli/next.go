@@ -43,13 +43,13 @@ func (a *app) nextCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&kind, "trigger", "cron", "kind of trigger: cron, interval or date")
-	flags.StringVar(&zone, "tz", "", "zone of the trigger, an IANA name (default: the host's)")
-	flags.StringVar(&from, "from", "", "show times after this one, RFC 3339 with an offset (default: now)")
-	flags.IntVarP(&n, "count", "n", defaultNext, "how many, 1 to 1000")
-	flags.StringVar(&dialect, "dialect", "", "how a cron expression is read: crontab (default) or ruqi")
-	flags.StringVar(&gap, "gap", "", "times that a clock change leaves out: run_after (default), shift or skip")
-	flags.StringVar(&fold, "fold", "", "times that a clock change repeats: auto (default), first, second or both")
+	flags.StringVar(&kind, "trigger", "cron", "`kind` of trigger: cron, interval or date")
+	flags.StringVar(&zone, "tz", "", "`zone` of the trigger, an IANA name (default: the host's)")
+	flags.StringVar(&from, "from", "", "show times after this `time`: '2026-12-01 09:00', 2026-12-01T09:00:00Z, 'in 5 minutes' (default: now)")
+	flags.IntVarP(&n, "count", "n", defaultNext, "how `many`, 1 to 1000")
+	flags.StringVar(&dialect, "dialect", "", "`dialect` of a cron expression: crontab (default) or ruqi")
+	flags.StringVar(&gap, "gap", "", "`what` to do with times that a clock change leaves out: run_after (default), shift or skip")
+	flags.StringVar(&fold, "fold", "", "`what` to do with times that a clock change repeats: auto (default), first, second or both")
 	return cmd
 }
 
@@ -88,7 +88,11 @@ func (a *app) next(ctx context.Context, ask nextTimes, zone string, zoneGiven bo
 	}
 	ask.from = time.Now()
 	if fromGiven {
-		ask.from, err = wire.ParseTime(from)
+		zone := ask.zone
+		if zone == nil {
+			zone = time.UTC // the zone is at fault, and is told
+		}
+		ask.from, err = readMoment(from, zone, ask.from)
 		faults.Merge("/from", err)
 	}
 	if ask.n < 1 || ask.n > maxNext {
@@ -135,15 +139,15 @@ func (ask nextTimes) times(parsed ruqi.Trigger) ([]string, error) {
 	return times, nil
 }
 
-// zoneFlag checks the zone of a flag.
+// zoneFlag reads the zone of a setting, whose name is the caller's to put before the error.
 func zoneFlag(name string) (*time.Location, error) {
 	zone, err := trigger.LoadZone(name)
 	if err != nil {
 		var invalid *ruqi.InvalidError
 		if errors.As(err, &invalid) {
-			return nil, usage("--tz: %s", invalid.Faults[0].Message)
+			return nil, errors.New(strings.TrimPrefix(invalid.Faults[0].Message, "tz: "))
 		}
-		return nil, usage("--tz: %v", err)
+		return nil, err
 	}
 	return zone, nil
 }

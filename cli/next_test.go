@@ -127,7 +127,7 @@ func TestNextChecksItsFlags(t *testing.T) {
 		{"-n", []string{"-n", "many", "--", "* * * * *"}},
 		{"tz", []string{"--tz", "", "--", "* * * * *"}},
 		{"tz", []string{"--tz", "Local", "--", "* * * * *"}},
-		{"from", []string{"--from", "2026-01-01T00:00:00", "--", "* * * * *"}},
+		{"from", []string{"--from", "2026-13-01", "--", "* * * * *"}},
 		{"from", []string{"--from", "", "--", "* * * * *"}},
 		{"trigger", []string{"--trigger", "moon", "--", "full"}},
 		{"dialect", []string{"--dialect", "quarz", "--", "* * * * *"}},
@@ -160,5 +160,26 @@ func TestNextWithoutAZoneOrABeginning(t *testing.T) {
 	got = run(t, nil, "", "next", "-o", "json", "--tz", "UTC", "--from", "2026-01-01T00:00:00Z", "-n", "1", "0 0 1 1 *")
 	if want := "{\n  \"times\": [\n    \"2027-01-01T00:00:00Z\"\n  ]\n}\n"; got.out != want {
 		t.Errorf("got %s", got.out)
+	}
+}
+
+func TestABeginningIsReadAsEverywhere(t *testing.T) {
+	for from, want := range map[string]string{
+		"2026-01-01T00:00:00Z": "2026-12-01T00:00:00+01:00\n",
+		"2026-12-01":           "2027-12-01T00:00:00+01:00\n", // after it, not at it
+		"2026-11-30 23:59":     "2026-12-01T00:00:00+01:00\n",
+		"2026-11-30 23:59:59":  "2026-12-01T00:00:00+01:00\n",
+	} {
+		if got := run(t, nil, "", "next", "--tz", "Europe/Berlin", "--from", from, "-n", "1", "--", "0 0 1 12 *"); got.out != want {
+			t.Errorf("from %s: %q, want %q; %s", from, got.out, want, got.errors)
+		}
+	}
+	for _, from := range []string{"now", "in 5 minutes"} {
+		if got := run(t, nil, "", "next", "--tz", "UTC", "--from", from, "-n", "1", "--", "* * * * *"); got.status != 0 {
+			t.Errorf("from %s: %s", from, got.errors)
+		}
+	}
+	if got := run(t, nil, "", "next", "--from", "soon", "--", "* * * * *"); strings.Contains(got.errors, "2006") || !strings.Contains(got.errors, "2026-12-01 09:30") {
+		t.Errorf("the message shows no example: %s", got.errors)
 	}
 }

@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -18,20 +21,67 @@ func (a *app) print(format string, args ...any) error {
 
 // printJSON writes a value as indented JSON.
 func (a *app) printJSON(value any) error {
-	e := json.NewEncoder(a.Stdout)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(value)
+	if err := e.Encode(value); err != nil {
+		return err
+	}
+	_, err := a.Stdout.Write(plainJSON(b.Bytes()))
+	return err
+}
+
+// plainJSON writes >, < and & as themselves where the parts of a value came with escapes that are for web
+// pages: a command is to be read, and copied.
+func plainJSON(text []byte) []byte {
+	plain := map[string]byte{`\u003e`: '>', `\u003c`: '<', `\u0026`: '&'}
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			out = append(out, text[i])
+			continue
+		}
+		if c, ok := plain[string(text[i:min(i+6, len(text))])]; ok {
+			out = append(out, c)
+			i += 5
+			continue
+		}
+		out = append(out, text[i], text[i+1]) // a backslash that is escaped begins nothing
+		i++
+	}
+	return out
 }
 
 // A table is rows of cells; the first is the head.
-type table struct{ rows [][]string }
+type table struct {
+	rows [][]string
+	// flexible is the column that gives way where the terminal is too narrow; 0: none.
+	flexible int
+}
 
 func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+
+// lines adds a row for each line of a text, the label at the first.
+func (t *table) lines(label, text string) {
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		t.row(label, line)
+		label = ""
+	}
+}
+
+// leastWidth is what is left of a column that gives way.
+const leastWidth = 16
 
 // printTable writes the table in columns. Cells are escaped: a name must not be able to
 // move the cursor or to colour the screen.
 func (a *app) printTable(t *table) error {
+	_, err := io.WriteString(a.Stdout, t.text(a.columns()))
+	return err
+}
+
+// text lays the table out for that many columns; 0: as many as it takes.
+func (t *table) text(columns int) string {
 	var widths []int
 	for _, row := range t.rows {
 		for i, cell := range row {
@@ -42,22 +92,54 @@ func (a *app) printTable(t *table) error {
 			widths[i] = max(widths[i], width(row[i]))
 		}
 	}
-	var b strings.Builder
-	for _, row := range t.rows {
-		for i, cell := range row {
-			b.WriteString(cell)
-			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", widths[i]-width(cell)+2))
-			}
-		}
-		// The last cells of a row may be empty.
-		line := strings.TrimRight(b.String(), " ")
-		b.Reset()
-		if err := a.print("%s\n", line); err != nil {
-			return err
+	if over := total(widths) - columns; columns > 0 && t.flexible > 0 && t.flexible < len(widths) && over > 0 {
+		most := max(widths[t.flexible]-over, leastWidth)
+		widths[t.flexible] = min(widths[t.flexible], most)
+		for _, row := range t.rows {
+			row[t.flexible] = shorten(row[t.flexible], most)
 		}
 	}
-	return nil
+	var b strings.Builder
+	for _, row := range t.rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(cell)
+			if i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", widths[i]-width(cell)+2))
+			}
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ")) // the last cells of a row may be empty
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// total is the width of a line with two blanks between its cells.
+func total(widths []int) int {
+	sum := 2 * (len(widths) - 1)
+	for _, w := range widths {
+		sum += w
+	}
+	return sum
+}
+
+// wideTerminal is taken for the width of a terminal that does not say how wide it is.
+const wideTerminal = 200
+
+// columns returns how wide the terminal is that the output goes to; 0 where it goes elsewhere and nothing
+// may be cut.
+func (a *app) columns() int {
+	file, ok := a.Stdout.(*os.File)
+	if !ok {
+		return 0
+	}
+	if info, err := file.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return 0
+	}
+	if n, err := strconv.Atoi(a.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	return wideTerminal
 }
 
 // escape replaces what would act on a terminal, marks that turn the direction of text
@@ -87,13 +169,18 @@ func width(text string) int {
 	return n
 }
 
-// shorten cuts a text to so many letters.
+// shorten cuts a text to so many columns of a terminal.
 func shorten(text string, most int) string {
-	letters := []rune(text)
-	if len(letters) <= most {
+	if width(text) <= most {
 		return text
 	}
-	return string(letters[:most-1]) + "…"
+	letters := []rune(text)
+	for n := len(letters); n > 0; n-- {
+		if cut := string(letters[:n]) + "…"; width(cut) <= most {
+			return cut
+		}
+	}
+	return "…"
 }
 
 // clock shows a time in a zone, or a dash.
@@ -121,4 +208,16 @@ func orDash(text string) string {
 		return "-"
 	}
 	return text
+}
+
+// size shows a number of bytes.
+func size(bytes int64) string {
+	const kibi, mebi = 1 << 10, 1 << 20
+	switch {
+	case bytes < kibi:
+		return fmt.Sprintf("%d bytes", bytes)
+	case bytes < mebi:
+		return fmt.Sprintf("%d KiB", bytes/kibi)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/mebi)
 }

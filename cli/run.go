@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ func (a *app) runCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.showRun(run, zones(ctx, c, []ruqi.Run{run})[run.JobID])
+				return a.showRun(run, ruqi.HostZone())
 			}),
 		},
 		&cobra.Command{
@@ -62,14 +63,15 @@ func (a *app) runListCommand() *cobra.Command {
 	var p paging
 	var query ruqi.RunQuery
 	var states []string
-	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List runs, newest first", Args: exactly()}
+	cmd := &cobra.Command{Use: "list", Aliases: []string{"ls"}, Short: "List runs, newest first", Args: exactly(),
+		Long: "Lists runs and the fires that did not run, newest first. Times are those of this host's zone (TZ says another)."}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := p.check(cmd.Flags()); err != nil {
 			return err
 		}
 		for _, state := range states {
 			if !slices.Contains(ruqi.RunStates(), ruqi.RunState(state)) {
-				return usage("--state: %q is unknown; accepted are %v", state, ruqi.RunStates())
+				return usage("--state: %q is unknown; %s", state, wire.Accepted(ruqi.RunStates()...))
 			}
 			query.States = append(query.States, ruqi.RunState(state))
 		}
@@ -85,29 +87,54 @@ func (a *app) runListCommand() *cobra.Command {
 			if a.output == "json" {
 				return a.printJSON(wire.FromRunPage(ruqi.RunPage{Runs: runs, Next: next}))
 			}
-			return a.printRuns(runs, next, zones(ctx, c, runs))
+			return a.printRuns(runs, next, ruqi.HostZone())
 		})(cmd, args)
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&query.Job, "job", "", "runs of the job with that id")
-	flags.StringArrayVar(&states, "state", nil, "runs in that state; given again: in any of them")
+	flags.StringVar(&query.Job, "job", "", "runs of the job with that `id`")
+	flags.StringArrayVar(&states, "state", nil, "runs in that `state`; given again: in any of them")
 	p.register(flags)
 	return cmd
 }
 
-func (a *app) printRuns(runs []ruqi.Run, next string, zones map[string]*time.Location) error {
-	t := &table{}
+// printRuns lists runs in one zone, so that times can be compared; the jobs' own zones may differ.
+func (a *app) printRuns(runs []ruqi.Run, next string, zone *time.Location) error {
+	t := &table{flexible: 7}
 	t.row("RUN", "JOB", "STATE", "CAUSE", "NOMINAL", "STARTED", "TOOK", "REASON")
 	for _, run := range runs {
-		zone := zones[run.JobID]
 		t.row(fmt.Sprint(run.ID), run.JobID, string(run.State), string(run.Cause),
-			clock(seconds(&run.Nominal), zone), clock(seconds(run.Started), zone), runTook(run), shorten(run.Reason, taskWidth))
+			clock(seconds(&run.Nominal), zone), clock(seconds(run.Started), zone), runTook(run), runReason(run, zone))
 	}
 	if err := a.printTable(t); err != nil {
 		return err
 	}
 	a.more(next)
 	return nil
+}
+
+// runReason says what a row alone does not: why it is as it is, which fires it stands for, and who wants
+// it to end.
+func runReason(run ruqi.Run, zone *time.Location) string {
+	var parts []string
+	if run.Reason != "" {
+		parts = append(parts, run.Reason)
+	}
+	if run.Coalesced > 0 {
+		text := fmt.Sprintf("stands for %d more", run.Coalesced)
+		if run.CoalescedFrom != nil {
+			since, nominal := wire.In(*run.CoalescedFrom, zone), wire.In(run.Nominal, zone)
+			layout := time.TimeOnly
+			if since.Format(time.DateOnly) != nominal.Format(time.DateOnly) {
+				layout = time.DateTime
+			}
+			text += " since " + since.Format(layout)
+		}
+		parts = append(parts, text)
+	}
+	if run.CancelBy != "" && !run.State.Ended() {
+		parts = append(parts, "cancel asked by "+run.CancelBy)
+	}
+	return strings.Join(parts, "; ")
 }
 
 // seconds cuts a time for a list, where microseconds only hide the rest.
@@ -119,8 +146,9 @@ func seconds(t *time.Time) *time.Time {
 	return &whole
 }
 
+// runTook shows how long a run took. When a lost one ended, nobody saw.
 func runTook(run ruqi.Run) string {
-	if run.Started == nil || run.Finished == nil {
+	if run.Started == nil || run.Finished == nil || run.State == ruqi.RunLost {
 		return "-"
 	}
 	return took(run.Finished.Sub(*run.Started))
@@ -133,7 +161,7 @@ func (a *app) showRun(run ruqi.Run, zone *time.Location) error {
 	t := &table{}
 	t.row("run", fmt.Sprint(run.ID))
 	t.row("job", run.JobID)
-	t.row("task", run.Task)
+	t.lines("task", run.Task)
 	t.row("state", string(run.State))
 	t.row("reason", orDash(run.Reason))
 	t.row("cause", string(run.Cause))
@@ -150,15 +178,25 @@ func (a *app) showRun(run ruqi.Run, zone *time.Location) error {
 	if run.Signal != "" {
 		t.row("signal", run.Signal)
 	}
-	t.row("output", fmt.Sprintf("%d bytes", run.OutputBytes))
+	output := size(run.OutputBytes)
+	if run.OutputCut {
+		output += ", the middle not kept"
+	}
+	t.row("output", output)
 	if run.Coalesced > 0 {
-		t.row("stands for", fmt.Sprintf("%d other fires since %s", run.Coalesced, clock(run.CoalescedFrom, zone)))
+		t.row("stands for", fmt.Sprintf("%d more since %s", run.Coalesced, clock(run.CoalescedFrom, zone)))
 	}
-	if run.CancelBy != "" {
+	switch {
+	case run.CancelBy != "" && run.State.Ended():
 		t.row("cancelled by", run.CancelBy)
+	case run.CancelBy != "":
+		t.row("cancel asked by", run.CancelBy)
 	}
-	if run.CPU > 0 || run.MaxRSS > 0 {
-		t.row("used", fmt.Sprintf("%s of CPU, %d KiB of memory", took(run.CPU), run.MaxRSS>>10))
+	if run.CPU > 0 {
+		t.row("CPU time", took(run.CPU))
+	}
+	if run.MaxRSS > 0 {
+		t.row("memory", size(run.MaxRSS))
 	}
 	return a.printTable(t)
 }

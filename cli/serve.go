@@ -21,19 +21,22 @@ import (
 	"github.com/ruqi-dev/ruqi/httpapi"
 	"github.com/ruqi-dev/ruqi/internal/duration"
 	"github.com/ruqi-dev/ruqi/standard"
+	"github.com/ruqi-dev/ruqi/wire"
 )
 
 const (
 	defaultListen = "127.0.0.1:8585"
 	// closeWait is how long requests under way may take once the runs have ended.
 	closeWait = 5 * time.Second
+	// statusWait is how long the last look at the runs may take: whoever asked for an end at once does not wait.
+	statusWait = 500 * time.Millisecond
 )
 
 // serveFlags are the settings of the service as they were typed, by flag or in the environment.
 type serveFlags struct {
 	store, listen, zone, lease, drain, logLevel string
 	slots                                       []string
-	insecureHTTP                                bool
+	insecureHTTP, newToken                      bool
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -41,7 +44,8 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the service",
-		Long: "Runs jobs and serves the API. At its first start on a store it makes an admin token and says in which file it is.\n\n" +
+		Long: "Runs jobs and serves the API. At its first start on a store it makes an admin token and says in which file it is;\n" +
+			"--new-token makes another one when that is lost.\n\n" +
 			"Each flag can be given in the environment instead: RUQI_STORE, RUQI_LISTEN, RUQI_TZ, RUQI_SLOTS (POOL=N,…), RUQI_LEASE, RUQI_DRAIN,\n" +
 			"RUQI_INSECURE_HTTP, RUQI_LOG_LEVEL, RUQI_DATA_DIR. On SIGTERM or SIGINT it claims nothing new, waits for what runs, then ends it;\n" +
 			"a second signal ends everything at once.",
@@ -55,14 +59,15 @@ func (a *app) serveCommand() *cobra.Command {
 		},
 	}
 	set := cmd.Flags()
-	set.StringVar(&f.store, "store", "", "where jobs and runs are kept: memory: or sqlite:PATH (default: ruqi.db in the data directory)")
-	set.StringVar(&f.listen, "listen", defaultListen, "address to serve on, HOST:PORT; port 0 takes a free one")
-	set.StringVar(&f.zone, "tz", "", "zone of triggers that name none, an IANA name (default: the host's)")
-	set.StringSliceVar(&f.slots, "slots", nil, "POOL=N: runs that a pool holds at once; may be given again")
-	set.StringVar(&f.lease, "lease", "", "how long the store takes this instance for alive without word (default 15s)")
-	set.StringVar(&f.drain, "drain", "", "how long running runs are waited for at the end; 0: not at all (default 30s)")
+	set.StringVar(&f.store, "store", "", "`store`, where jobs and runs are kept: memory: or sqlite:PATH (default: ruqi.db in the data directory)")
+	set.StringVar(&f.listen, "listen", defaultListen, "`address` to serve on, HOST:PORT; port 0 takes a free one")
+	set.StringVar(&f.zone, "tz", "", "`zone` of triggers that name none, an IANA name (default: the host's)")
+	set.StringSliceVar(&f.slots, "slots", nil, "`POOL=N`: runs that a pool holds at once; may be given again")
+	set.StringVar(&f.lease, "lease", "", "`time` for which the store takes this instance for alive without word (default 15s)")
+	set.StringVar(&f.drain, "drain", "", "`time` for which running runs are waited for at the end; 0: not at all (default 30s)")
 	set.BoolVar(&f.insecureHTTP, "insecure-http", false, "serve on an address that others can reach, without encryption")
-	set.StringVar(&f.logLevel, "log-level", "info", "least that is logged: debug, info, warn or error")
+	set.StringVar(&f.logLevel, "log-level", "info", "least `level` that is logged: debug, info, warn or error")
+	set.BoolVar(&f.newToken, "new-token", false, "make a new admin token at this start and write it to the data directory; the one before is refused from then on")
 	return cmd
 }
 
@@ -71,6 +76,7 @@ type settings struct {
 	dir, store, listen string
 	scheduler          ruqi.Options
 	level              slog.Level
+	token              tokenWish
 }
 
 // settings reads flags and environment and tells all faults at once.
@@ -83,7 +89,7 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 		if value := a.Getenv(variable); value != "" && !set.Changed(name) {
 			names[name] = variable
 			if err := set.Set(name, value); err != nil {
-				faults = append(faults, usage("%s: %q cannot be read: %v", variable, value, err))
+				faults = append(faults, usage("%s: %s", variable, valueFault(set.Lookup(name), value, err)))
 			}
 		}
 	}
@@ -99,12 +105,14 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 		wrong("listen", "others can reach %s, and what they send, the token included, would not be encrypted; put a proxy with TLS before %s, or say --insecure-http", f.listen, net.JoinHostPort("127.0.0.1", fmt.Sprint(n)))
 	}
 	if err := s.level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		wrong("log-level", "%q is unknown; accepted are debug, info, warn and error", f.logLevel)
+		wrong("log-level", "%q is unknown; %s", f.logLevel, wire.Accepted("debug", "info", "warn", "error"))
 	}
 	if f.zone != "" {
 		zone, err := zoneFlag(f.zone)
 		s.scheduler.Zone = zone
-		faults = append(faults, err)
+		if err != nil {
+			wrong("tz", "%v", err)
+		}
 	}
 	length := func(flag, text string) time.Duration {
 		if text == "" {
@@ -120,6 +128,9 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 	s.scheduler.Drain = length("drain", f.drain)
 	if f.drain != "" && s.scheduler.Drain == 0 {
 		s.scheduler.Drain = -1 // not at all; the zero value is the default
+	}
+	if f.newToken {
+		s.token = freshToken
 	}
 	s.scheduler.Slots = map[string]int{}
 	for _, pair := range f.slots {
@@ -161,11 +172,6 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.Jobs.Close()) }()
-	hash, said, err := adminToken(ctx, store.Records, s.dir)
-	if err != nil {
-		return err
-	}
-	_, _ = fmt.Fprintln(a.Stderr, said) // a service without a standard error still serves
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("cannot serve on %s: %w", s.listen, err)
@@ -181,6 +187,12 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	if err != nil {
 		return err
 	}
+	// When all else is well: a start that fails makes no token, and leaves the one there is.
+	hash, said, err := adminToken(ctx, store.Records, s.dir, s.token)
+	if err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(a.Stderr, said) // a service without a standard error still serves
 	if err := scheduler.Start(ctx); err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
@@ -215,7 +227,9 @@ func shutDown(scheduler *ruqi.Scheduler, server *http.Server, signals <-chan os.
 	select {
 	case err = <-ended:
 	case got := <-signals:
-		logger.Warn("ended at once; running runs are lost", "signal", got.String())
+		if n := running(scheduler); n != 0 {
+			logger.Warn("ended at once; running runs are lost", "signal", got.String(), "runs", n)
+		}
 		return &silentError{exitFailed}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
@@ -224,4 +238,19 @@ func shutDown(scheduler *ruqi.Scheduler, server *http.Server, signals <-chan os.
 		_ = server.Close() // whoever still reads has had its time
 	}
 	return err
+}
+
+// running counts the runs that this instance has in hand; -1 where it does not say.
+func running(scheduler *ruqi.Scheduler) int {
+	ctx, cancel := context.WithTimeout(context.Background(), statusWait)
+	defer cancel()
+	status, err := scheduler.Status(ctx)
+	if err != nil {
+		return -1
+	}
+	n := 0
+	for _, pool := range status.Slots {
+		n += pool.Used
+	}
+	return n
 }

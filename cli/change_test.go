@@ -1,0 +1,119 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAChangeTakesAwayWhatItNames(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:", "--tz", "Europe/Berlin")
+	s.ok("job", "add", "x", "--every", "1h", "--tag", "a", "--label", "team=ops", "--label", "shift=late", "--param", "n=1", "--env", "A=1", "--env", "B=2",
+		"--command", "cat /dev/null >> /dev/null && true", "--executor", "default")
+	got := s.ok("job", "get", "x")
+	for _, want := range []string{"every 1h\n", "cat /dev/null >> /dev/null && true\n", "A=1\n", "policy       default\n"} {
+		if !strings.Contains(strings.ReplaceAll(got, "policy    ", "policy       "), want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+	if got := s.ok("job", "get", "x", "-o", "json"); !strings.Contains(got, "cat /dev/null >> /dev/null && true") {
+		t.Errorf("JSON: %s", got)
+	}
+	s.ok("job", "modify", "x", "--label", "shift-", "--label", "new=1", "--env", "A-", "--tag", "none", "--executor", "none")
+	got = s.ok("job", "get", "x")
+	for _, want := range []string{"team=ops", "new=1", "B=2", "executor  command"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+	for _, gone := range []string{"shift", "A=1", "tags"} {
+		if strings.Contains(got, gone) {
+			t.Errorf("%q is still in:\n%s", gone, got)
+		}
+	}
+	s.ok("job", "modify", "x", "--label", "none", "--param", "none", "--env", "none")
+	if got := s.ok("job", "get", "x"); strings.Contains(got, "label") || strings.Contains(got, "params") || strings.Contains(got, "B=2") {
+		t.Errorf("none leaves something:\n%s", got)
+	}
+	s.ok("job", "add", "y", "--every", "1h", "--tag", "none", "--command", "true")
+	if got := s.ok("job", "get", "y"); strings.Contains(got, "tags") {
+		t.Errorf("a tag none:\n%s", got)
+	}
+}
+
+func TestAnIntervalCanBeGivenAStartAndLoseIt(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:", "--tz", "Europe/Berlin")
+	s.ok("job", "add", "x", "--every", "1h", "--command", "true")
+	if got := s.ok("job", "modify", "x", "--start", "2031-12-01 09:00"); !strings.Contains(got, "next at 2031-12-01 09:00:00 +01:00") {
+		t.Errorf("start: %s", got)
+	}
+	if got := s.ok("job", "modify", "x", "--end", "2032-01-01", "--cron", "30 2 * * *"); !strings.Contains(got, "next at 2031-12-02 02:30:00 +01:00") {
+		t.Errorf("another kind loses the start: %s", got)
+	}
+	s.ok("job", "modify", "x", "--every", "1h")
+	s.ok("job", "modify", "x", "--start", "none")
+	if got := s.ok("job", "get", "x"); !strings.Contains(got, "anchor") || strings.Contains(got, "start") || !strings.Contains(got, "2032-01-01T00:00:00+01:00") {
+		t.Errorf("without its start:\n%s", got)
+	}
+	s.ok("job", "modify", "x", "--start", "in 2 hours")
+	s.ok("job", "add", "y", "--cron", "* * * * *", "--start", "now", "--end", "in 1 hour", "--command", "true")
+}
+
+func TestAFolderIsTakenFromWhereItIsTyped(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	here := t.TempDir()
+	if err := os.Mkdir(filepath.Join(here, "reports"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(here)
+	s.ok("job", "add", "x", "--every", "1h", "--dir", "reports", "--command", "pwd")
+	s.ok("job", "run", "x", "--wait")
+	if got := s.ok("run", "logs", "1"); !strings.HasSuffix(got, filepath.Base(here)+"/reports\n") {
+		t.Errorf("ran in %s", got)
+	}
+	s.ok("job", "modify", "x", "--dir", "none")
+	if got := s.ok("job", "get", "x"); strings.Contains(got, "dir") {
+		t.Errorf("a folder is left:\n%s", got)
+	}
+}
+
+func TestAJobThatNobodyCanRunIsToldAtOnce(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	for _, args := range [][]string{
+		{"job", "add", "x", "--every", "1h", "--executor", "gpu", "--command", "true"},
+		{"job", "modify", "x", "--priority", "1"},
+		{"job", "run", "x"},
+	} {
+		if got := s.ruqi(args...); got.status != 0 || !strings.Contains(got.errors, "x: active, but parked: ") || !strings.Contains(got.errors, "gpu") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	waited := make(chan command, 1)
+	go func() { waited <- s.ruqi("job", "run", "x", "--wait") }()
+	s.eventually("it waits", func() bool { return strings.Contains(s.ok("run", "list"), "\n2 ") })
+	s.ok("run", "cancel", "2")
+	if got := <-waited; got.status != 1 || strings.Count(got.errors, "parked") != 1 {
+		t.Errorf("--wait: %+v", got)
+	}
+}
+
+func TestATakenIDNamesTheWaysOut(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	add := []string{"job", "add", "x", "--every", "1h", "--command", "true"}
+	s.ok(add...)
+	s.fails(1, "--on-conflict replace", add...)
+	s.fails(2, "ruqi: ID: ", "job", "add", strings.Repeat("x", 256), "--every", "1h", "--command", "true")
+	s.fails(2, "ruqi: --at: ", "job", "add", "y", "--at", "2020-01-01", "--command", "true")
+	s.fails(2, "ruqi: --cron: ", "job", "add", "y", "--cron", "0 0 1 1 *", "--end", "2020-01-01", "--command", "true")
+	if got := s.ruqi("job", "add", strings.Repeat("x", 256), "--every", "1h", "--command", "true"); strings.Contains(got.errors, "--name") || strings.Count(got.errors, "\n") != 1 {
+		t.Errorf("one fault of the id: %s", got.errors)
+	}
+}
+
+func TestAnAddressWithAPathTooManyIsTold(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	s.fails(5, "root", "status", "--server", s.url+"/api/v1", "--token", s.token())
+}

@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/wire"
+)
+
+// triggerText says in a few words when a job fires.
+func triggerText(trigger ruqi.Trigger) string {
+	if trigger == nil {
+		return "-"
+	}
+	var t struct{ Kind, Expr, Dialect, Zone, Every, At string }
+	data, err := trigger.MarshalJSON()
+	if err == nil {
+		err = json.Unmarshal(data, &t)
+	}
+	text := ""
+	switch {
+	case err != nil || t.Kind == "":
+		return trigger.Kind()
+	case t.Expr != "":
+		text = t.Expr
+		if t.Dialect != "" && t.Dialect != "crontab" {
+			text += " (" + t.Dialect + ")"
+		}
+		if t.Zone != "" {
+			text += " " + t.Zone
+		}
+	case t.Every != "":
+		text = "every " + t.Every
+	case t.At != "":
+		text = "once"
+	default:
+		text = t.Kind
+	}
+	return text
+}
+
+func taskText(task ruqi.Task) string {
+	if task == nil {
+		return "-"
+	}
+	return task.String()
+}
+
+// showJob shows a job. Its times are those of its trigger's zone.
+func (a *app) showJob(job ruqi.Job) error {
+	shape, err := wire.FromJob(job)
+	if err != nil {
+		return err
+	}
+	if a.output == "json" {
+		return a.printJSON(shape)
+	}
+	zone := wire.Zone(job.Trigger)
+	t := &table{}
+	t.row("id", job.ID)
+	t.row("name", job.Name)
+	if job.Description != "" {
+		t.lines("description", job.Description)
+	}
+	t.row("state", string(job.State)+strings.TrimRight(" "+parens(job.StateReason), " "))
+	if job.Parked != "" {
+		t.row("parked", job.Parked)
+	}
+	t.row("next", clock(job.NextDue, zone))
+	t.row("trigger", triggerText(job.Trigger))
+	// What the line above says, and what is as it is for everybody.
+	t.members(shape.Trigger, "kind", "expr", "dialect", "every", "zone", "gap=run_after", "fold=auto")
+	t.lines("task", taskText(job.Task))
+	t.members(shape.Task, "kind", "command", "argv", "name")
+	t.row("executor", job.Executor)
+	t.row("priority", fmt.Sprint(job.Priority))
+	if len(job.Tags) > 0 {
+		t.row("tags", strings.Join(job.Tags, ", "))
+	}
+	for _, label := range slices.Sorted(maps.Keys(job.Labels)) {
+		t.row("label", label+"="+job.Labels[label])
+	}
+	if string(shape.Params) != "{}" {
+		t.row("params", string(plainJSON(shape.Params)))
+	}
+	policy, err := policyText(shape.Policy)
+	if err != nil {
+		return err
+	}
+	t.row("policy", policy)
+	t.row("runs", fmt.Sprint(job.RunCount))
+	t.row("version", fmt.Sprint(job.Version))
+	t.row("created", clock(&job.Created, zone))
+	t.row("updated", clock(&job.Updated, zone))
+	return a.printTable(t)
+}
+
+// members adds a row for each member of a trigger or task that has a value and is not left out. What is
+// left out is named, with =VALUE for one value of it alone.
+func (t *table) members(data json.RawMessage, leftOut ...string) {
+	var members map[string]any
+	if json.Unmarshal(data, &members) != nil {
+		return // null: there is none
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		value := members[name]
+		if value == nil || slices.Contains(leftOut, name) || slices.Contains(leftOut, name+"="+valueText(value)) {
+			continue
+		}
+		if list, ok := value.(object); ok && name == "env" {
+			for _, key := range slices.Sorted(maps.Keys(list)) {
+				t.lines("  "+name, key+"="+valueText(list[key]))
+			}
+			continue
+		}
+		t.lines("  "+name, valueText(value))
+	}
+}
+
+// valueText shows a text as it is and other values as JSON.
+func valueText(value any) string {
+	if text, ok := value.(string); ok {
+		return text
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(plainJSON(text))
+}
+
+// policyText shows what a policy has other than the default.
+func policyText(policy wire.Policy) (string, error) {
+	plain, err := wire.FromSpec(ruqi.JobSpec{})
+	if err != nil {
+		return "", err
+	}
+	var own, defaults map[string]any
+	for into, p := range map[*map[string]any]wire.Policy{&own: policy, &defaults: plain.Policy} {
+		text, err := encode(p)
+		if err != nil {
+			return "", err
+		}
+		if err := json.Unmarshal(text, into); err != nil {
+			return "", err
+		}
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if value := own[name]; value != defaults[name] {
+			parts = append(parts, name+" "+valueText(value))
+		}
+	}
+	if len(parts) == 0 {
+		return "default", nil
+	}
+	return strings.Join(parts, ", "), nil
+}
+
+func parens(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "(" + text + ")"
+}

@@ -1,0 +1,136 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ruqi-dev/ruqi/wire"
+)
+
+// group makes a command without one of its own show its help, and refuse what is no command of it.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return noCommand(cmd, args[0])
+		}
+		about := cmd.Long
+		if about == "" {
+			about = cmd.Short + "."
+		}
+		_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "%s\n\n%s\n", about, cmd.UsageString()) // the status tells it too
+		return usage("%s wants a command", cmd.CommandPath())
+	}
+	return cmd
+}
+
+// noCommand tells of a word that is no command of cmd.
+func noCommand(cmd *cobra.Command, word string) error {
+	var names []string
+	for _, sub := range cmd.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	return usage("%q is no command of %s%s; %s", word, cmd.CommandPath(), didYouMean("", alike(word, names)), wire.Accepted(names...))
+}
+
+// helpCommand is cobra's, but for what it does with a command that is none.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND]", Short: "Show the help of a command", Args: cobra.ArbitraryArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			switch {
+			case err != nil:
+				return usage("%v", err)
+			case len(rest) > 0 && cmd.HasAvailableSubCommands():
+				return noCommand(cmd, rest[0])
+			case len(rest) > 0:
+				return usage("%s has no commands of its own, such as %q", cmd.CommandPath(), rest[0])
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+	}
+}
+
+// exactly is cobra.ExactArgs as a wrong usage.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != len(names) {
+			if len(names) == 0 {
+				return usage("%s takes no arguments, and has %d", cmd.CommandPath(), len(args))
+			}
+			return usage("%s wants %s, and has %d arguments", cmd.CommandPath(), strings.Join(names, " and "), len(args))
+		}
+		for i, arg := range args {
+			if arg == "" {
+				return usage("%s: %s is empty", cmd.CommandPath(), names[i])
+			}
+		}
+		return nil
+	}
+}
+
+// flagFault words what is wrong with a flag.
+func flagFault(cmd *cobra.Command, err error) error {
+	var unknown *pflag.NotExistError
+	var value *pflag.InvalidValueError
+	var missing *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &value):
+		return usage("%s: %s", flagName(value.GetFlag()), valueFault(value.GetFlag(), value.GetValue(), value.Unwrap()))
+	case errors.As(err, &missing):
+		return usage("%s: there is no value after it", flagName(missing.GetFlag()))
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		name := unknown.GetSpecifiedName()
+		return usage("unknown flag --%s%s; see %s --help", name, didYouMean("--", alike(name, names)), cmd.CommandPath())
+	}
+	return usage("%v; see %s --help", err, cmd.CommandPath())
+}
+
+// flagName is how a flag is written.
+func flagName(f *pflag.Flag) string {
+	if f.Shorthand != "" {
+		return "-" + f.Shorthand
+	}
+	return "--" + f.Name
+}
+
+// valueFault says what is wrong with the value of a flag, without the words of the library that read it.
+func valueFault(f *pflag.Flag, value string, err error) string {
+	switch f.Value.Type() {
+	case "int":
+		return fmt.Sprintf("%q is not a whole number", value)
+	case "bool":
+		return fmt.Sprintf("%q is unknown; %s", value, wire.Accepted("true", "false"))
+	}
+	return fmt.Sprintf("%q cannot be read: %v", value, err)
+}
+
+// alike returns the names that someone may have meant by word: those that begin with it, or are nearly it.
+func alike(word string, names []string) []string {
+	cmd := &cobra.Command{SuggestionsMinimumDistance: 1} // letters; of three or four letters two are half the word
+	if len(word) > 4 {
+		cmd.SuggestionsMinimumDistance = 2
+	}
+	for _, name := range names {
+		cmd.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	return cmd.SuggestionsFor(word)
+}
+
+// didYouMean asks for one of the words, if there are any.
+func didYouMean(prefix string, words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	return ", did you mean " + prefix + strings.Join(words, " or "+prefix) + "?"
+}

@@ -1,0 +1,94 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestMistakesAreToldInOneStyle(t *testing.T) {
+	add := []string{"job", "add", "x", "--every", "1h", "--command", "true"}
+	with := func(more ...string) []string { return append(append([]string{}, add...), more...) }
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"ruqi: \"foo\" is no command of ruqi; accepted are ", []string{"help", "foo"}},
+		{"did you mean list?", []string{"help", "job", "lis"}},
+		{"has no commands of its own", []string{"help", "status", "now"}},
+		{"did you mean list?", []string{"job", "lists"}},
+		{"did you mean job?", []string{"jobb", "list"}},
+		{"did you mean --command?", []string{"job", "add", "x", "--comand", "true"}},
+		{"did you mean --max-instances or --max-runs?", with("--max", "1")},
+		{"ruqi: completion bash takes no arguments", []string{"completion", "bash", "now"}},
+		{"ruqi: job add takes one id", with("y")},
+		{"ruqi: wants a command", nil},
+		{"Commands:", nil},
+		{"ruqi: job wants a command", []string{"job"}},
+		{"Exit status", nil},
+		{"ruqi: --limit: \"many\" is not a whole number\n", []string{"job", "list", "--limit", "many"}},
+		{"ruqi: -n: \"many\" is not a whole number\n", []string{"next", "-n", "many", "* * * * *"}},
+		{"ruqi: --coalesce: \"maybe\" is unknown; accepted are true and false\n", with("--coalesce=maybe")},
+		{"ruqi: --limit: there is no value after it\n", []string{"job", "list", "--limit"}},
+		{"accepted are queued, running, succeeded", []string{"run", "list", "--state", "done"}},
+		{"ruqi: --tz: there is no zone \"Nowhere\"", with("--tz", "Nowhere")},
+		{"ruqi: --tz: there is no zone \"Nowhere\"", []string{"serve", "--tz", "Nowhere"}},
+		{"ruqi: --tz: there is no zone \"Nowhere\"", []string{"next", "--tz", "Nowhere", "* * * * *"}},
+		{"ruqi: --env: \"A\" is given twice\n", with("--env", "A=1", "--env", "A=2")},
+		{"ruqi: --env: \"A\" is not K=V\n", with("--env", "A")},
+		{"ruqi: --env: \"=1\" has no name before the =\n", with("--env", "=1")},
+		{"ruqi: --at: \"2026-13-01\" is no time; accepted are 2026-12-01, ", []string{"job", "add", "x", "--at", "2026-13-01", "--command", "true"}},
+		{"ruqi: --start: \"soon\" is no time; accepted are 2026-12-01, ", with("--start", "soon")},
+		{"ruqi: --end: \"soon\" is no time; accepted are 2026-12-01, ", []string{"job", "modify", "x", "--end", "soon"}},
+		{"ruqi: ID: empty", []string{"job", "add", "", "--every", "1h", "--command", "true"}},
+		{"ruqi: --id: empty", []string{"job", "add", "--id", "", "--every", "1h", "--command", "true"}},
+		{"ruqi: --tag: none takes all tags away", []string{"job", "modify", "x", "--tag", "none", "--tag", "a"}},
+		{"ruqi: --label: none takes all away", []string{"job", "modify", "x", "--label", "none", "--label", "a=1"}},
+		{"ruqi: --label: \"a\" is both set and taken away", []string{"job", "modify", "x", "--label", "a-", "--label", "a=1"}},
+		{"ruqi: --label: \"a-\" is not K=V", with("--label", "a-")},
+		{"ruqi: --dir: \"~/x\"", with("--dir", "~/x")},
+		{"ruqi: --dir: \"x\" is relative", with("--dir", "x", "--server", "http://203.0.113.1:8585")},
+		{"ruqi: --server: not an address", []string{"status", "--server", "ftp://x"}},
+	} {
+		got := run(t, unreachable, "", c.args...)
+		if got.status != 2 || got.out != "" || !strings.Contains(got.errors, c.want) || strings.Contains(got.errors, "strconv") {
+			t.Errorf("%q: exit %d, %q, want %q: %s", c.args, got.status, got.out, c.want, got.errors)
+		}
+		if strings.Contains(got.errors, "ruqi: ruqi") || strings.Contains(got.errors, "tz: tz:") || strings.Contains(got.errors, "2006") {
+			t.Errorf("%q: %s", c.args, got.errors)
+		}
+	}
+	if got := run(t, map[string]string{"RUQI_SERVER": "ftp://x"}, "", "status"); !strings.Contains(got.errors, "ruqi: RUQI_SERVER: not an address") {
+		t.Errorf("a wrong variable: %s", got.errors)
+	}
+	if got := run(t, nil, "", "--version"); got.status != 0 || got.out != "ruqi test\n" {
+		t.Errorf("--version: %+v", got)
+	}
+	if got := run(t, nil, "", "help", "job", "add"); got.status != 0 || !strings.Contains(got.out, "--max-runs n ") {
+		t.Errorf("help: %+v", got)
+	}
+}
+
+func TestAnAddressNeedsNoScheme(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:1", "localhost:1", "http://127.0.0.1:1"} {
+		got := run(t, map[string]string{"RUQI_TOKEN": "x"}, "", "status", "--server", address)
+		if got.status != 5 || !strings.Contains(got.errors, "unreachable") {
+			t.Errorf("%s: exit %d: %s", address, got.status, got.errors)
+		}
+	}
+}
+
+func TestSeveralJobsThatAreNoDocumentsAreToldHow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "jobs.yaml")
+	for text, place := range map[string]string{"- id: x\n- id: y\n": ":1:1: ", "jobs:\n  - id: x\n": ":1:1: jobs: "} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := run(t, unreachable, "", "job", "add", "--file", path)
+		if got.status != 2 || !strings.Contains(got.errors, path+place) || !strings.Contains(got.errors, "separated by a line ---") {
+			t.Errorf("%q: exit %d: %s", text, got.status, got.errors)
+		}
+	}
+}
