@@ -97,7 +97,7 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 		case ctx.Err() != nil && s.state.Load() != stateRunning: // the end: nothing was to be claimed any more
 		case errors.Is(err, ErrUnavailable):
 			s.log.Warn("claim failed", "error", err)
-		default:
+		default: // it may have happened all the same
 			s.doubt.Store(true)
 			s.log.Warn("claim failed", "error", err)
 		}

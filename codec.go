@@ -115,7 +115,7 @@ func (r *Registry) DecodeJob(data []byte) (JobSpec, error) { return r.decodeJob(
 func (r *Registry) decodeJob(data []byte, strict bool) (JobSpec, error) {
 	var spec JobSpec
 	var faults Faults
-	o := readObject("", data, &faults)
+	o := readObject("", data, strict, &faults)
 	if o == nil {
 		return spec, faults.Err()
 	}
@@ -162,7 +162,7 @@ func (r *Registry) decodeJob(data []byte, strict bool) (JobSpec, error) {
 
 func decodePolicy(data []byte, faults *Faults, strict bool) Policy {
 	var p Policy
-	o := readObject("/policy", data, faults)
+	o := readObject("/policy", data, strict, faults)
 	if o == nil {
 		return p
 	}
@@ -222,13 +222,14 @@ func mergeParams(under, over json.RawMessage) (json.RawMessage, error) {
 // object reads a JSON object member by member and knows which it has not been asked for.
 type object struct {
 	pointer string
+	strict  bool // what a user wrote, not what the store kept
 	members map[string]json.RawMessage
 	faults  *Faults
 }
 
-func readObject(pointer string, data []byte, faults *Faults) *object {
+func readObject(pointer string, data []byte, strict bool, faults *Faults) *object {
 	d := json.NewDecoder(bytes.NewReader(data))
-	o := &object{pointer: pointer, faults: faults}
+	o := &object{pointer: pointer, strict: strict, faults: faults}
 	err := d.Decode(&o.members)
 	if err == nil {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
@@ -277,7 +278,7 @@ func (o *object) duration(name string) (time.Duration, bool) {
 // positive reads a duration for which zero would mean that none was given.
 func (o *object) positive(name string) time.Duration {
 	d, given := o.duration(name)
-	if given && d == 0 {
+	if given && d == 0 && o.strict {
 		o.faults.Add(o.pointer+"/"+name, "0s", "must be longer than nothing; leave it out for the default")
 	}
 	return d
@@ -285,7 +286,7 @@ func (o *object) positive(name string) time.Duration {
 
 // readPositive reads a number for which zero would mean that none was given.
 func readPositive[N int | int64](o *object, name string, into *N) {
-	if readInto(o, name, into, "a whole number") && *into == 0 {
+	if readInto(o, name, into, "a whole number") && *into == 0 && o.strict {
 		o.faults.Add(o.pointer+"/"+name, "0", "must be at least 1; leave it out for the default")
 	}
 }

@@ -68,18 +68,18 @@ func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConfl
 	case Created:
 		s.emit(Event{Kind: EventJobAdded, JobID: job.ID})
 	case Replaced:
-		s.emit(Event{Kind: EventJobChange, JobID: job.ID})
+		s.emit(Event{Kind: EventJobModified, JobID: job.ID})
 	}
 	return job, added, nil
 }
 
 // create makes the record of a new job.
 func (s *Scheduler) create(spec JobSpec, now time.Time) (Change, error) {
-	spec, err := s.bind(spec, nil, now)
+	spec, err := bind(spec, s.options.Zone, now)
 	if err != nil {
 		return Change{}, err
 	}
-	first, ok := firstFire(&spec, now)
+	first, ok := firstFire(&spec, nil, now)
 	if !ok {
 		return Change{}, neverFires(&spec, now)
 	}
@@ -87,8 +87,8 @@ func (s *Scheduler) create(spec JobSpec, now time.Time) (Change, error) {
 }
 
 // firstFire is the next fire of a job that is new or has a new trigger: the first after now, or,
-// if there is none, the one that has just passed.
-func firstFire(spec *JobSpec, now time.Time) (fire, bool) {
+// if there is none, the one that has just passed, unless the old trigger had it, too: then it has its outcome.
+func firstFire(spec, old *JobSpec, now time.Time) (fire, bool) {
 	if at, ok := spec.Trigger.Next(now); ok {
 		return jittered(spec, at), true
 	}
@@ -99,6 +99,16 @@ func firstFire(spec *JobSpec, now time.Time) (fire, bool) {
 	at, ok := spec.Trigger.Next(now.Add(-allowance - time.Microsecond))
 	if !ok {
 		return fire{}, false
+	}
+	if stepper, can := spec.Trigger.(Stepper); can {
+		if last, found := stepper.Prev(now.Add(time.Microsecond)); found && last.After(at) {
+			at = last // of many that have passed the last alone
+		}
+	}
+	if old != nil {
+		if was, fired := old.Trigger.Next(at.Add(-time.Microsecond)); fired && was.Equal(at) {
+			return fire{}, false
+		}
 	}
 	return jittered(spec, at), true
 }
@@ -137,23 +147,27 @@ func (s *Scheduler) write(spec *JobSpec, old *JobRecord, next fire) (Change, err
 }
 
 // redefine replaces the definition of a stored job, which keeps its next time if its trigger is the same.
-func (s *Scheduler) redefine(old *JobRecord, spec JobSpec, now time.Time) (Change, error) {
-	oldSpec, oldErr := s.specOf(old)
-	if oldErr != nil {
+func (s *Scheduler) redefine(old *JobRecord, given JobSpec, now time.Time) (Change, error) {
+	oldSpec, err := s.specOf(old)
+	if err != nil {
 		oldSpec = nil
 	}
-	spec, err := s.bind(spec, oldSpec, now)
+	spec, same, err := s.rebind(given, oldSpec, now)
 	if err != nil {
 		return Change{}, err
 	}
-	if oldErr != nil || !sameTrigger(oldSpec.Trigger, spec.Trigger) {
-		first, ok := firstFire(&spec, now)
+	if !same {
+		first, ok := firstFire(&spec, oldSpec, now)
 		if !ok {
 			return Change{}, neverFires(&spec, now)
 		}
 		change, err := s.write(&spec, old, first)
+		if err != nil {
+			return Change{}, err
+		}
 		change.Runs = s.settle(old, now, "its trigger was changed before it could start")
-		return change, err
+		usedUp(change.Job, &spec, old.RunCount)
+		return change, nil
 	}
 	rec, err := s.record(&spec)
 	if err != nil {
@@ -166,14 +180,52 @@ func (s *Scheduler) redefine(old *JobRecord, spec JobSpec, now time.Time) (Chang
 	}
 	rec.Version = old.Version + 1
 	change := Change{Job: &rec}
-	if spec.Paused && rec.State == JobActive {
+	switch {
+	case spec.Paused && rec.State == JobActive:
 		change.Runs = s.settle(old, now, pausedFirst)
 		rec.State, rec.Reason, rec.NextNominal, rec.NextDue = JobPaused, "paused when added", nil, nil
-	} else if sameDefinition(oldSpec, &spec) {
+	case sameDefinition(oldSpec, &spec):
 		return Change{}, nil
+	case usedUp(&rec, &spec, old.RunCount):
+		change.Runs = s.settle(old, now, "its max_runs were lowered before it could start")
 	}
 	spec.Paused = false
 	return change, nil
+}
+
+// rebind binds a new definition: with the stored zone and anchor, so that an equal definition is an
+// equal trigger; a different one keeps the zone and counts from now on. same reports which it is.
+func (s *Scheduler) rebind(given JobSpec, stored *JobSpec, now time.Time) (spec JobSpec, same bool, err error) {
+	zone, anchor := s.options.Zone, now
+	if stored != nil {
+		storedZone, storedAnchor := binding(stored)
+		if storedZone != nil {
+			zone = storedZone
+		}
+		if !storedAnchor.IsZero() {
+			anchor = storedAnchor
+		}
+	}
+	spec, err = bind(given, zone, anchor)
+	if err != nil || stored != nil && sameTrigger(stored.Trigger, spec.Trigger) {
+		return spec, err == nil, err
+	}
+	spec, err = bind(given, zone, now)
+	return spec, false, err
+}
+
+// usedUp finishes an active job whose runs so far are all that it may have.
+func usedUp(rec *JobRecord, spec *JobSpec, runCount int64) bool {
+	if rec.State != JobActive || spec.Policy.MaxRuns == 0 || runCount < spec.Policy.MaxRuns {
+		return false
+	}
+	rec.State, rec.Reason = JobFinished, maxRunsReached(spec)
+	rec.NextNominal, rec.NextDue = nil, nil
+	return true
+}
+
+func maxRunsReached(spec *JobSpec) string {
+	return fmt.Sprintf("max_runs reached (%d)", spec.Policy.MaxRuns)
 }
 
 const pausedFirst = "its job was paused before it could start"
@@ -193,14 +245,14 @@ func sameDefinition(a, b *JobSpec) bool {
 
 // settle records fires that were due and not yet claimed when their job was taken away from them.
 func (s *Scheduler) settle(rec *JobRecord, now time.Time, reason string) []Run {
-	if rec.State != JobActive || rec.NextDue == nil || rec.NextDue.After(now) {
+	if rec.State != JobActive || rec.NextNominal == nil || rec.NextNominal.After(now) {
 		return nil
 	}
 	first := fire{*rec.NextNominal, *rec.NextDue}
 	spec, err := s.specOf(rec)
 	if err != nil {
 		spec = nil
-	} else if all, err := dueFires(spec, first, now, 1); err == nil && all.count() > 1 {
+	} else if all, err := dueFires(unjittered(spec), fire{first.nominal, first.nominal}, now, 1); err == nil && all.count() > 1 {
 		last := fire{all.olderTo, all.olderTo}
 		if n := len(all.newest); n > 0 {
 			last = all.newest[n-1]
@@ -212,6 +264,14 @@ func (s *Scheduler) settle(rec *JobRecord, now time.Time, reason string) []Run {
 	return []Run{newRun(rec, spec, CauseSchedule, first, RunMissed, reason)}
 }
 
+// unjittered is the definition as its trigger alone sees it: a fire whose time has come counts, also
+// while its jitter still runs.
+func unjittered(spec *JobSpec) *JobSpec {
+	plain := *spec
+	plain.Policy.Jitter = 0
+	return &plain
+}
+
 // ModifyJob implements Operations.
 func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *Job) error) (Job, error) {
 	recs, _, err := s.editOne(ctx, id, func(now time.Time, old *JobRecord) (Change, error) {
@@ -219,7 +279,6 @@ func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *J
 			return Change{}, jobNotFound(id)
 		}
 		job := s.job(old)
-		job.Labels, job.Tags = maps.Clone(job.Labels), slices.Clone(job.Tags)
 		if err := change(&job); err != nil {
 			return Change{}, err
 		}
@@ -235,7 +294,7 @@ func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *J
 	if err != nil {
 		return Job{}, err
 	}
-	s.emit(Event{Kind: EventJobChange, JobID: id})
+	s.emit(Event{Kind: EventJobModified, JobID: id})
 	return s.job(&recs[0]), nil
 }
 
@@ -270,7 +329,7 @@ func (s *Scheduler) ResumeJob(ctx context.Context, id string) (Job, error) {
 		case err != nil:
 			return Change{}, err
 		case spec.Policy.MaxRuns > 0 && old.RunCount >= spec.Policy.MaxRuns:
-			rec.State, rec.Reason = JobFinished, fmt.Sprintf("max_runs reached (%d)", spec.Policy.MaxRuns)
+			rec.State, rec.Reason = JobFinished, maxRunsReached(spec)
 		case !ok:
 			rec.State, rec.Reason = JobFinished, noFiresLeft
 		default:
@@ -298,7 +357,7 @@ func (s *Scheduler) setState(ctx context.Context, id string, decide func(now tim
 		return Job{}, err
 	}
 	if changed {
-		s.emit(Event{Kind: EventJobChange, JobID: id, Reason: recs[0].Reason})
+		s.emit(Event{Kind: EventJobModified, JobID: id, Reason: recs[0].Reason})
 	}
 	return s.job(&recs[0]), nil
 }
@@ -312,7 +371,7 @@ func (s *Scheduler) RemoveJob(ctx context.Context, id string) error {
 		return s.remove(old, now), nil
 	})
 	if err == nil {
-		s.emit(Event{Kind: EventJobGone, JobID: id})
+		s.emit(Event{Kind: EventJobRemoved, JobID: id})
 	}
 	return err
 }
@@ -328,9 +387,13 @@ const removeStep = 500
 // RemoveJobs implements Operations. It works in steps of 500: when it fails, those before are gone.
 func (s *Scheduler) RemoveJobs(ctx context.Context, query JobQuery) (int, error) {
 	query.Sort, query.Cursor, query.Limit = SortID, "", removeStep
-	total := 0
 	all := len(query.IDs) == 0 && len(query.Tags) == 0 && query.Name == "" && query.Pool == "" && query.State == "" && query.Search == "" && query.Version == 0
+	total, rest := 0, query.IDs
 	for {
+		if len(query.IDs) > 0 {
+			query.IDs = rest[:min(removeStep, len(rest))]
+			rest = rest[len(query.IDs):]
+		}
 		removed := map[string]bool{}
 		_, runs, err := s.store.EditJobs(ctx, query, func(now time.Time, id string, old *JobRecord, _ int) Change {
 			if old == nil {
@@ -344,17 +407,17 @@ func (s *Scheduler) RemoveJobs(ctx context.Context, query JobQuery) (int, error)
 		}
 		if !all {
 			for _, id := range slices.Sorted(maps.Keys(removed)) {
-				s.emit(Event{Kind: EventJobGone, JobID: id})
+				s.emit(Event{Kind: EventJobRemoved, JobID: id})
 			}
 		}
 		s.emitSettled(runs)
 		total += len(removed)
-		if len(removed) < removeStep || len(query.IDs) > 0 {
+		if len(rest) == 0 && (len(query.IDs) > 0 || len(removed) < removeStep) {
 			break
 		}
 	}
 	if all {
-		s.emit(Event{Kind: EventJobsGone})
+		s.emit(Event{Kind: EventJobsRemoved})
 	}
 	s.kick()
 	return total, nil

@@ -116,7 +116,7 @@ func TestRemoveJobsTakesWhatTheQuerySelects(t *testing.T) {
 			w.add(ruqi.JobSpec{ID: id, Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Tags: []string{tag}})
 		}
 		gone := make(chan ruqi.Event, 10)
-		w.s.Listen(func(e ruqi.Event) { gone <- e }, ruqi.EventJobGone)
+		w.s.Listen(func(e ruqi.Event) { gone <- e }, ruqi.EventJobRemoved)
 		n, err := w.s.RemoveJobs(t.Context(), ruqi.JobQuery{IDs: []string{"a", "c", "none"}, Tags: []string{"x"}})
 		if n != 1 || err != nil {
 			t.Fatalf("removed %d, %v; want a alone", n, err)

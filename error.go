@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/ruqi-dev/ruqi/internal/text"
 )
 
 // What a caller asked for.
@@ -76,10 +78,7 @@ func Invalid(pointer, value, format string, args ...any) *InvalidError {
 		message = fmt.Sprintf(format, args...)
 	}
 	const most = 200 // bytes of a wrong value worth showing; the rest only hides the message
-	if len(value) > most {
-		value = value[:most]
-	}
-	return &InvalidError{Faults: []Fault{{Pointer: pointer, Message: message, Value: value}}}
+	return &InvalidError{Faults: []Fault{{Pointer: pointer, Message: message, Value: text.Cut(value, most)}}}
 }
 
 func (e *InvalidError) Error() string {

@@ -6,14 +6,14 @@ import "time"
 type EventKind string
 
 const (
-	EventStarted   EventKind = "scheduler.started"
-	EventShutdown  EventKind = "scheduler.shutdown"
-	EventPaused    EventKind = "scheduler.paused"
-	EventResumed   EventKind = "scheduler.resumed"
-	EventJobAdded  EventKind = "job.added"
-	EventJobGone   EventKind = "job.removed"
-	EventJobsGone  EventKind = "job.all_removed"
-	EventJobChange EventKind = "job.modified"
+	EventStarted     EventKind = "scheduler.started"
+	EventShutdown    EventKind = "scheduler.shutdown"
+	EventPaused      EventKind = "scheduler.paused"
+	EventResumed     EventKind = "scheduler.resumed"
+	EventJobAdded    EventKind = "job.added"
+	EventJobRemoved  EventKind = "job.removed"
+	EventJobsRemoved EventKind = "job.all_removed"
+	EventJobModified EventKind = "job.modified"
 	// EventJobFinished: the job has no fires to come.
 	EventJobFinished EventKind = "job.finished"
 	// EventJobParked: this instance met a job that it cannot read.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/ruqi-dev/ruqi/internal/text"
 )
 
 // Why a run was ended before its own end; context.Cause of its context.
@@ -31,6 +33,7 @@ type activeRun struct {
 	run    *Run
 	spec   *JobSpec
 	owner  Owner
+	began  time.Time // on this process's monotonic clock
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	output output
@@ -50,15 +53,13 @@ type activeRuns struct {
 	idle  signal
 }
 
-// free returns the free slots of each pool.
+// free returns the free slots of each pool, 0 where it is full.
 func (a *activeRuns) free() map[string]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	free := make(map[string]int, len(a.sizes))
 	for pool, size := range a.sizes {
-		if n := size - a.used[pool]; n > 0 {
-			free[pool] = n
-		}
+		free[pool] = max(size-a.used[pool], 0)
 	}
 	return free
 }
@@ -152,6 +153,7 @@ func (s *Scheduler) dispatch(owner Owner, claimed *Claimed) []*activeRun {
 			specs[claimed.Jobs[i].ID] = spec
 		}
 	}
+	began := time.Now()
 	started := make([]*activeRun, 0, len(claimed.Runs))
 	for i := range claimed.Runs {
 		run := &claimed.Runs[i]
@@ -159,12 +161,17 @@ func (s *Scheduler) dispatch(owner Owner, claimed *Claimed) []*activeRun {
 		if spec == nil { // a store that breaks its law: the run gets its end, nothing else is known of it
 			spec = &JobSpec{ID: run.JobID, Task: unreadable{}, Policy: Policy{}.withDefaults()}
 		}
-		a := &activeRun{s: s, run: run, spec: spec, owner: owner, written: make(chan struct{})}
+		a := &activeRun{s: s, run: run, spec: spec, owner: owner, began: began, written: make(chan struct{})}
 		a.ctx, a.cancel = context.WithCancelCause(context.Background())
 		started = append(started, a)
 	}
 	s.runs.add(started)
 	for _, a := range started {
+		if s.state.Load() != stateRunning { // the store answered after the end had begun
+			a.stopBy(errShutdown)
+			a.end(&Result{Err: errShutdown, Note: "never started"})
+			continue
+		}
 		if limit := a.spec.Policy.Timeout; limit > 0 {
 			a.timeout = time.AfterFunc(limit, func() { a.stopBy(errTimeout) })
 		}
@@ -231,6 +238,8 @@ func (a *activeRun) end(result *Result) {
 	if result.Note != "" {
 		run.Reason = joinReason(run.Reason, result.Note)
 	}
+	finished := run.Started.Add(time.Since(a.began)).Truncate(time.Microsecond) // on the store's clock, without asking it
+	run.Finished = &finished
 	run.ExitCode, run.Signal, run.CPU, run.MaxRSS = result.ExitCode, result.Signal, result.CPU, result.MaxRSS
 	if run.State == RunSucceeded && errors.Is(result.Err, Finish) {
 		done.EndJob = "its task has finished it"
@@ -260,12 +269,7 @@ func (a *activeRun) outcome(err error) (RunState, string) {
 // maxReason bounds reasons, which stand in lists: the whole is in the output.
 const maxReason = 2000 // bytes
 
-func cutReason(text string) string {
-	if len(text) > maxReason {
-		return text[:maxReason] + "…"
-	}
-	return text
-}
+func cutReason(reason string) string { return text.Cut(reason, maxReason) }
 
 func joinReason(a, b string) string {
 	if a == "" {

@@ -2,7 +2,6 @@ package ruqi
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -194,7 +193,7 @@ func (s *Scheduler) finishOneByOne(ctx context.Context, owner Owner, done []Done
 func (s *Scheduler) retry(ctx context.Context, step func() error) {
 	for wait := firstBackoff; ; wait = min(2*wait, lastBackoff) {
 		err := step()
-		if err == nil || !errors.Is(err, ErrUnavailable) {
+		if err == nil || !mayPass(err) {
 			return
 		}
 		select {

@@ -2,19 +2,27 @@ package ruqi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
 
-// guardedStore stands before the store for the loops: a panic of a store is an
-// error that may pass, not the end of the program.
+// guardedStore stands before the store: a panic of a store is an error, not the end of the program. EditJobs is left as it
+// is: its decision may be the caller's, whose panics are the caller's.
 type guardedStore struct{ JobStore }
+
+// errPanicked is a store's panic: unlike with ErrUnavailable, the step may have happened.
+var errPanicked = errors.New("the store panicked")
 
 func guard(err *error) {
 	if p := recover(); p != nil {
-		*err = fmt.Errorf("the store panicked: %v: %w", p, ErrUnavailable)
+		*err = fmt.Errorf("%w: %v", errPanicked, p)
 	}
 }
+
+// mayPass reports whether the same call may succeed later and does no harm if it has happened: ends
+// and output are fenced, so writing them twice changes nothing.
+func mayPass(err error) bool { return errors.Is(err, ErrUnavailable) || errors.Is(err, errPanicked) }
 
 func (g guardedStore) Claim(ctx context.Context, r ClaimRequest, decide func(time.Time, []Due) []Plan) (c Claimed, err error) {
 	defer guard(&err)
@@ -44,4 +52,19 @@ func (g guardedStore) Rescue(ctx context.Context, o Owner, limit int, decide fun
 func (g guardedStore) Clean(ctx context.Context, r Retention) (n int, err error) {
 	defer guard(&err)
 	return g.JobStore.Clean(ctx, r)
+}
+
+func (g guardedStore) Jobs(ctx context.Context, q JobQuery) (page JobRecordPage, err error) {
+	defer guard(&err)
+	return g.JobStore.Jobs(ctx, q)
+}
+
+func (g guardedStore) Runs(ctx context.Context, q RunQuery) (page RunPage, err error) {
+	defer guard(&err)
+	return g.JobStore.Runs(ctx, q)
+}
+
+func (g guardedStore) Instances(ctx context.Context) (all []Instance, err error) {
+	defer guard(&err)
+	return g.JobStore.Instances(ctx)
 }

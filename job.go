@@ -2,6 +2,8 @@ package ruqi
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -111,6 +113,21 @@ type Retry struct {
 	Delay    time.Duration
 	Backoff  string
 	MaxDelay time.Duration
+}
+
+// clone copies what a definition points to; triggers and tasks are immutable.
+func (s JobSpec) clone() JobSpec {
+	s.Labels, s.Tags, s.Params = maps.Clone(s.Labels), slices.Clone(s.Tags), slices.Clone(s.Params)
+	s.Policy.Coalesce, s.Policy.MisfireGrace = clonePointer(s.Policy.Coalesce), clonePointer(s.Policy.MisfireGrace)
+	return s
+}
+
+func clonePointer[T any](p *T) *T {
+	if p == nil {
+		return nil
+	}
+	v := *p
+	return &v
 }
 
 // Defaults of Policy.

@@ -78,7 +78,7 @@ type JobStore interface {
 	// owner; the ids of the others are returned as late: nothing of theirs
 	// is written but a note at the end of their reason. State, Reason, Finished (the store's
 	// now if nil), ExitCode, Signal, CPU, MaxRSS are taken from Done.Run. Done.Again is
-	// inserted as a new row in the same step, with its Due kept and, if Due is zero, now; for a job that is
+	// inserted as a new row in the same step (its ID is set), with its Due kept and, if Due is zero, now; for a job that is
 	// gone it ends as cancelled at once, since nobody could ever start it.
 	// EndJob, if not empty, finishes the run's job with that reason: no next time; an already
 	// finished or removed job stays. RemoveJob deletes the job in the same step if it is finished
@@ -120,7 +120,8 @@ type JobStore interface {
 
 	// Clean deletes history past its retention with its output, never a queued or
 	// running row, and returns how many rows went: at most retention.Limit. Fewer than
-	// Limit means that nothing more is to be done now.
+	// Limit means that nothing more is to be done now. It alone is no single step: it may work in
+	// several short ones, so that claims never wait for it, and what the first have deleted stays deleted when a later one fails.
 	Clean(ctx context.Context, retention Retention) (int, error)
 
 	// Count tells how much there is.
@@ -223,7 +224,8 @@ type Plan struct {
 // A ClaimRequest says what an instance can take.
 type ClaimRequest struct {
 	Owner Owner
-	// Slots are the free slots of each pool.
+	// Slots are the free slots of each pool; a pool with 0 takes nothing, but Next still speaks of it. Empty: nothing
+	// is taken and Next speaks of every pool.
 	Slots map[string]int
 	// Needs lists what the instance can serve.
 	Needs []string

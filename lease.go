@@ -253,12 +253,17 @@ func (s *Scheduler) specNow(ctx context.Context, id string) (*JobRecord, *JobSpe
 func (s *Scheduler) rescue(now time.Time, dead Run, job *JobRecord) Done {
 	dead.State, dead.Finished = RunLost, &now
 	dead.Reason = fmt.Sprintf("instance %s died, or could not reach the store for longer than its lease", dead.Owner.Instance)
+	if dead.CancelBy != "" { // who asked for its end has it; it does not begin anew
+		dead.State, dead.Reason = RunCancelled, fmt.Sprintf("cancelled by %s; %s", dead.CancelBy, dead.Reason)
+	}
 	done := Done{Run: dead}
 	if job == nil {
 		return done
 	}
 	if spec, err := s.specOf(job); err == nil {
-		done.Again = rerun(&dead, spec, now)
+		if dead.State == RunLost {
+			done.Again = rerun(&dead, spec, now)
+		}
 		done.RemoveJob = spec.Policy.DeleteWhenFinished
 	}
 	return done

@@ -15,8 +15,9 @@ const listenerQueue = 1024
 // listeners are the functions that hear events, each on a goroutine of its own.
 type listeners struct {
 	log     *slog.Logger
-	mu      sync.RWMutex // guards list
+	mu      sync.RWMutex // guards list, closed
 	list    []*listening
+	closed  bool
 	any     atomic.Int32 // len(list), to make an event that no one hears cost nothing
 	dropped atomic.Int64
 }
@@ -31,10 +32,14 @@ type listening struct {
 }
 
 // Listen adds a listener for the kinds given, or for all. stop removes it; it waits until the
-// listener has returned from the event it is at, so a listener must not call its own stop.
+// listener has heard what was told before, so a listener must not call its own stop. After Shutdown there is nothing to hear.
 func (s *Scheduler) Listen(listener Listener, kinds ...EventKind) (stop func()) {
 	l := &listening{listener: listener, kinds: kinds, queue: make(chan Event, listenerQueue), stop: make(chan struct{}), done: make(chan struct{})}
 	s.listeners.mu.Lock()
+	if s.listeners.closed {
+		s.listeners.mu.Unlock()
+		return func() {}
+	}
 	s.listeners.list = append(s.listeners.list, l)
 	s.listeners.any.Store(int32(len(s.listeners.list)))
 	s.listeners.mu.Unlock()
@@ -56,7 +61,14 @@ func (l *listening) loop(log *slog.Logger) {
 		case e := <-l.queue:
 			l.hear(e, log)
 		case <-l.stop:
-			return
+			for { // what was told before the stop is still heard
+				select {
+				case e := <-l.queue:
+					l.hear(e, log)
+				default:
+					return
+				}
+			}
 		}
 	}
 }
@@ -77,22 +89,20 @@ const drainWait = time.Second
 func (ls *listeners) close() {
 	ls.mu.Lock()
 	list := ls.list
-	ls.list = nil
+	ls.list, ls.closed = nil, true
 	ls.any.Store(0)
 	ls.mu.Unlock()
-	limit := time.After(drainWait)
+	limit := time.NewTimer(drainWait)
+	defer limit.Stop()
 	for _, l := range list {
-		for len(l.queue) > 0 {
-			select {
-			case <-limit:
-				limit = nil
-			case <-time.After(time.Millisecond):
-			}
-			if limit == nil {
-				break
-			}
-		}
 		l.once.Do(func() { close(l.stop) })
+	}
+	for _, l := range list {
+		select {
+		case <-l.done:
+		case <-limit.C:
+			return // one that hangs is left behind
+		}
 	}
 }
 

@@ -18,7 +18,8 @@ type Operations interface {
 	AddJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error)
 	// ModifyJob changes a job's definition: change edits the copy it is given (the
 	// definition counts, the rest is for it to look at), may be called again, and
-	// may refuse with an error, which is returned. The id cannot change. The next fire time is computed anew if
+	// may refuse with an error, which is returned. It runs inside a step of the store: it must be
+	// quick and must not call the scheduler. The id cannot change. The next fire time is computed anew if
 	// the trigger changed, and kept if not.
 	ModifyJob(ctx context.Context, id string, change func(job *Job) error) (Job, error)
 	// PauseJob takes the job's fires away until ResumeJob, which computes the next from now. Both
@@ -32,7 +33,7 @@ type Operations interface {
 	RemoveJobs(ctx context.Context, query JobQuery) (int, error)
 	// Job returns one job.
 	Job(ctx context.Context, id string) (Job, error)
-	// Jobs returns one page of jobs.
+	// Jobs returns one page of jobs; a Limit over MaxPage is taken as MaxPage, here and in Runs.
 	Jobs(ctx context.Context, query JobQuery) (JobPage, error)
 	// RunNow queues a run of the job, paused or not, beside its schedule. params, a
 	// JSON object, is laid over the job's own; nil adds nothing.
@@ -46,7 +47,7 @@ type Operations interface {
 	CancelRun(ctx context.Context, id int64, by string) (Run, error)
 	// Runs returns one page of runs, newest first.
 	Runs(ctx context.Context, query RunQuery) (RunPage, error)
-	// Output returns at most limit bytes of a run's output from the offset on.
+	// Output returns at most limit bytes of a run's output from the offset on; 0: 1 MiB, which is also the most.
 	Output(ctx context.Context, id int64, from int64, limit int) (OutputPart, error)
 	// Status tells how the instance and its store are.
 	Status(ctx context.Context) (Status, error)

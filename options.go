@@ -35,8 +35,8 @@ type Options struct {
 	Release string
 	// Logger hears what the scheduler cannot return to a caller. Nil: slog.Default().
 	Logger *slog.Logger
-	// Now is the wall clock, against which jumps are noticed. Nil: time.Now. What is
-	// due is decided on the store's clock.
+	// Now is the wall clock, for the times of events and of faults that are told before the store is
+	// asked. Nil: time.Now. What is due is decided on the store's clock.
 	Now func() time.Time
 }
 
@@ -64,7 +64,7 @@ func (o Options) withDefaults(cpus int) (Options, error) {
 	if len(o.Instance) > 255 {
 		faults.Add("/instance", o.Instance, "longer than 255 bytes")
 	}
-	if o.Zone == nil {
+	if o.Zone == nil || o.Zone == time.Local { // "Local" is no name that could be stored
 		o.Zone = HostZone()
 	}
 	slots := map[string]int{"default": defaultSlots, "command": max(4*cpus, leastCommandSlot)}

@@ -2,7 +2,6 @@ package ruqi
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 )
@@ -157,7 +156,7 @@ func (s *Scheduler) writeOutput(ctx context.Context, owner Owner, runs []*active
 		}
 		late, err := s.store.WriteRuns(ctx, owner, updates)
 		for _, a := range runs[:n] {
-			if errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+			if err != nil && (mayPass(err) || ctx.Err() != nil) {
 				a.output.put(taken[a.run.ID])
 			}
 		}

@@ -2,7 +2,10 @@ package ruqi
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	"github.com/ruqi-dev/ruqi/internal/text"
 )
 
 // planJob decides what one claim does to one job: the fires that are due become runs or
@@ -19,12 +22,17 @@ func planJob(now time.Time, due Due, spec *JobSpec, free int) (plan Plan, taken 
 		JobID: job.ID, State: job.State, Reason: job.Reason,
 		NextNominal: job.NextNominal, NextDue: job.NextDue, RunCount: job.RunCount,
 	}
-	d.startQueued()
-	if job.State == JobActive && job.NextDue != nil && !job.NextDue.After(now) && d.free > 0 {
-		if err := d.fire(); err != nil {
-			return plan, 0, false, err
+	fires := job.State == JobActive && job.NextDue != nil && !job.NextDue.After(now)
+	if fires {
+		d.startQueued(func(r *Run) bool { return r.Batch != 0 || !r.Due.After(*job.NextDue) })
+		if fires = d.free > 0; fires {
+			if err := d.fire(); err != nil {
+				return plan, 0, false, err
+			}
 		}
-	} else if len(d.plan.Start) == 0 {
+	}
+	d.startQueued(func(r *Run) bool { return !slices.Contains(d.plan.Start, r.ID) })
+	if !fires && len(d.plan.Start) == 0 {
 		return plan, 0, false, nil
 	}
 	d.plan.Remove = d.plan.State == JobFinished && spec.Policy.DeleteWhenFinished
@@ -41,11 +49,15 @@ type decision struct {
 	active int // active runs, those of this plan included
 }
 
-// startQueued starts what waits and may: a batch's next row is active already, others need room.
-func (d *decision) startQueued() {
-	for _, run := range d.due.Queued {
+// startQueued starts the waiting rows that may and are in turn: a batch's next row is active already, others need room.
+func (d *decision) startQueued(inTurn func(*Run) bool) {
+	for i := range d.due.Queued {
+		run := &d.due.Queued[i]
 		if d.free == 0 {
 			return
+		}
+		if !inTurn(run) {
+			continue
 		}
 		if run.Batch == 0 {
 			if d.active >= d.spec.Policy.MaxInstances {
@@ -69,11 +81,7 @@ func (d *decision) fire() error {
 	if all.older > 0 {
 		d.recordOlder(&all)
 	}
-	onTime := d.recordLate(all.newest)
-	if left := d.spec.Policy.MaxRuns - job.RunCount; d.spec.Policy.MaxRuns > 0 && int64(len(onTime)) > left && !*d.spec.Policy.Coalesce {
-		onTime = onTime[:max(left, 0)]
-	}
-	d.run(onTime)
+	d.run(d.recordLate(all.newest))
 	d.setNext(all.next)
 	return nil
 }
@@ -144,6 +152,12 @@ func (d *decision) run(onTime []fire) {
 		d.plan.Runs = append(d.plan.Runs, rows...)
 		return
 	}
+	if left := d.spec.Policy.MaxRuns - d.due.Job.RunCount; d.spec.Policy.MaxRuns > 0 && int64(len(rows)) > left {
+		rows = rows[:max(left, 0)] // the job ends with its last run: what is due after that is no fire any more
+	}
+	if len(rows) == 0 {
+		return
+	}
 	if len(rows) > 1 {
 		batch := rows[0].Nominal.UnixMicro()
 		for i := range rows {
@@ -163,7 +177,7 @@ func (d *decision) run(onTime []fire) {
 func (d *decision) setNext(next *fire) {
 	switch {
 	case d.spec.Policy.MaxRuns > 0 && d.plan.RunCount >= d.spec.Policy.MaxRuns:
-		d.finish(fmt.Sprintf("max_runs reached (%d)", d.spec.Policy.MaxRuns))
+		d.finish(maxRunsReached(d.spec))
 	case next == nil:
 		d.finish(noFiresLeft)
 	default:
@@ -206,11 +220,7 @@ func (r *Run) fold(others int64, from time.Time) {
 const maxTaskText = 4096 // bytes
 
 func taskText(spec *JobSpec) string {
-	text := spec.Task.String()
-	if len(text) > maxTaskText {
-		text = text[:maxTaskText]
-	}
-	return text
+	return text.Cut(spec.Task.String(), maxTaskText)
 }
 
 // rerunAfter is how long after its loss a run starts again: time for an instance on the same

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// health remembers the store's last failure and the last look for due jobs.
+// health remembers the store's last failure.
 type health struct {
 	mu    sync.Mutex // guards all
 	err   error
@@ -88,13 +88,13 @@ func (s *Scheduler) Jobs(ctx context.Context, query JobQuery) (JobPage, error) {
 }
 
 func pageLimit(faults *Faults, limit int) int {
-	if limit < 0 || limit > MaxPage {
-		faults.Add("/limit", fmt.Sprint(limit), "out of range (1-%d)", MaxPage)
+	if limit < 0 {
+		faults.Add("/limit", fmt.Sprint(limit), "negative")
 	}
 	if limit == 0 {
 		return DefaultPage
 	}
-	return limit
+	return min(limit, MaxPage)
 }
 
 // serving is what the live instances, this one counted in, can run between them.

@@ -47,7 +47,8 @@ func (s *Scheduler) specOf(rec *JobRecord) (*JobSpec, error) {
 	return &spec, err
 }
 
-// job turns a record into what users see. parked says why no live instance can run it; empty otherwise.
+// job turns a record into what users see: a copy, down to what it points to. Whether a live instance can run it is
+// for the caller to add, unless it cannot even be read here.
 func (s *Scheduler) job(rec *JobRecord) Job {
 	spec, err := s.specOf(rec)
 	job := Job{
@@ -56,6 +57,7 @@ func (s *Scheduler) job(rec *JobRecord) Job {
 		RunCount: rec.RunCount, Version: rec.Version, Created: rec.Created, Updated: rec.Updated,
 	}
 	job.Name, job.Tags, job.Executor, job.Priority = rec.Name, rec.Tags, rec.Pool, rec.Priority
+	job.JobSpec = job.JobSpec.clone()
 	if err != nil && rec.State != JobFinished {
 		job.Parked = "cannot be read: " + err.Error()
 	}

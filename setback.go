@@ -51,10 +51,7 @@ func (s *Scheduler) reanchorAll(ctx context.Context) {
 			ids = append(ids, page.Jobs[i].ID)
 		}
 		if len(ids) > 0 {
-			_, _, err = s.store.EditJobs(ctx, JobQuery{IDs: ids}, func(now time.Time, _ string, old *JobRecord, _ int) Change {
-				return s.reanchor(now, old)
-			})
-			if err != nil {
+			if err := s.reanchorSome(ctx, ids); err != nil {
 				s.log.Warn("jobs could not be anchored anew after the clock was set back", "error", err)
 				return
 			}
@@ -64,6 +61,14 @@ func (s *Scheduler) reanchorAll(ctx context.Context) {
 			return
 		}
 	}
+}
+
+func (s *Scheduler) reanchorSome(ctx context.Context, ids []string) (err error) {
+	defer guard(&err)
+	_, _, err = s.store.EditJobs(ctx, JobQuery{IDs: ids}, func(now time.Time, _ string, old *JobRecord, _ int) Change {
+		return s.reanchor(now, old)
+	})
+	return err
 }
 
 // reanchor decides about one job: it is changed only if it counts elapsed time and its next fire is

@@ -51,6 +51,9 @@ var coalesceByDefault = true // shared by every default policy: a million jobs p
 
 func (p Policy) check(faults *Faults) {
 	span := func(name string, d time.Duration) {
+		if d%time.Microsecond != 0 {
+			faults.Add("/policy/"+name, d.String(), "not in whole microseconds (is a unit missing?)")
+		}
 		if d < 0 || d > maxPolicyTime {
 			faults.Add("/policy/"+name, d.String(), "out of range; accepted is 0s to %dd", int(maxPolicyTime.Hours()/24))
 		}
@@ -96,6 +99,7 @@ func (p Policy) check(faults *Faults) {
 // is bound for the check alone: what it is really bound with is known only within the store's step.
 func (s *Scheduler) complete(spec JobSpec) (JobSpec, error) {
 	var faults Faults
+	spec = spec.clone() // the caller's maps and slices stay the caller's
 	if spec.ID == "" {
 		spec.ID = strings.ToLower(rand.Text())
 	}
@@ -124,7 +128,7 @@ func (s *Scheduler) complete(spec JobSpec) (JobSpec, error) {
 	spec.Task, spec.Executor = s.completeTask(&faults, spec)
 	if isNil(spec.Trigger) {
 		faults.Add("/trigger", "", "missing")
-	} else if _, err := s.bind(spec, nil, micro(s.options.Now())); err != nil {
+	} else if _, err := bind(spec, s.options.Zone, micro(s.options.Now())); err != nil {
 		faults.Merge("", err)
 	}
 	return spec, faults.Err()
@@ -165,24 +169,11 @@ func (s *Scheduler) completeTask(faults *Faults, spec JobSpec) (Task, string) {
 	return spec.Task, spec.Executor
 }
 
-// bind fills in what the trigger leaves open: with zone and anchor of the stored definition
-// where there is one, else with the scheduler's zone and now.
-func (s *Scheduler) bind(spec JobSpec, stored *JobSpec, now time.Time) (JobSpec, error) {
+// bind fills in what the trigger leaves open.
+func bind(spec JobSpec, zone *time.Location, anchor time.Time) (JobSpec, error) {
 	binder, ok := spec.Trigger.(Binder)
 	if !ok {
 		return spec, nil
-	}
-	zone, anchor := s.options.Zone, now
-	if stored != nil {
-		if bound, ok := stored.Trigger.(Bound); ok {
-			storedZone, storedAnchor := bound.Binding()
-			if storedZone != nil {
-				zone = storedZone
-			}
-			if !storedAnchor.IsZero() {
-				anchor = storedAnchor
-			}
-		}
 	}
 	trigger, err := binder.Bind(zone, anchor, spec.ID)
 	if err != nil {
@@ -192,6 +183,14 @@ func (s *Scheduler) bind(spec JobSpec, stored *JobSpec, now time.Time) (JobSpec,
 	}
 	spec.Trigger = trigger
 	return spec, nil
+}
+
+// binding is what a stored definition's trigger was bound with: nil and zero where it has none.
+func binding(stored *JobSpec) (*time.Location, time.Time) {
+	if bound, ok := stored.Trigger.(Bound); ok {
+		return bound.Binding()
+	}
+	return nil, time.Time{}
 }
 
 func checkWords(faults *Faults, spec JobSpec) {
