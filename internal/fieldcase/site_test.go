@@ -169,14 +169,20 @@ func spec(id string, tr ruqi.Trigger, takes time.Duration, policy ruqi.Policy) r
 	return ruqi.JobSpec{ID: id, Trigger: tr, Task: ruqi.Call("work", work{takes}), Policy: policy}
 }
 
-// rows returns the whole history of a job, oldest first; of all jobs for an empty id.
+// rows returns the whole history of a job, oldest first.
 func (n *node) rows(job string) []ruqi.Run {
 	n.t.Helper()
+	return history(n.t, n, job)
+}
+
+// history returns the whole history of a job, oldest first.
+func history(t *testing.T, o ruqi.Operations, job string) []ruqi.Run {
+	t.Helper()
 	var all []ruqi.Run
 	for query := (ruqi.RunQuery{Job: job, Limit: ruqi.MaxPage}); ; {
-		page, err := n.Runs(n.t.Context(), query)
+		page, err := o.Runs(t.Context(), query)
 		if err != nil {
-			n.t.Fatal(err)
+			t.Fatal(err)
 		}
 		all = append(all, page.Runs...)
 		if query.Cursor = page.Next; query.Cursor == "" {

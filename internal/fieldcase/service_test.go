@@ -1,0 +1,273 @@
+//go:build linux
+
+package fieldcase_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/executor/command"
+	"github.com/ruqi-dev/ruqi/standard"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+// patience is for what takes a second or less on an idle machine.
+const patience = 30 * time.Second
+
+var binDir string
+
+func TestMain(m *testing.M) {
+	var err error
+	if binDir, err = os.MkdirTemp("", "ruqi-fieldcase-*"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	status := m.Run()
+	_ = os.RemoveAll(binDir)
+	os.Exit(status)
+}
+
+// program builds the real program once.
+var program = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(binDir, "ruqi")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", path, "./cmd/ruqi")
+	cmd.Dir = filepath.Join("..", "..")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+// A service is the real program in a process of its own.
+type service struct {
+	*client.Client
+	t       *testing.T
+	cmd     *exec.Cmd
+	dir     string // data
+	address string
+}
+
+// serve starts the program on a directory of its own, with nothing but PATH in its environment.
+func serve(t *testing.T) *service {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &service{t: t, dir: t.TempDir()}
+	s.cmd = exec.Command(path, "serve", "--data-dir", s.dir, "--listen", "127.0.0.1:0", "--tz", "UTC", "--drain", "0")
+	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	var log logged
+	s.cmd.Stderr = &log
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			t.Error(err)
+		}
+		_ = s.cmd.Wait() // killed
+		if t.Failed() {
+			t.Logf("log of the service:\n%s", &log)
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	var found bool
+	if _, s.address, found = strings.Cut(strings.TrimSpace(line), "listening on "); !found {
+		t.Fatalf("first line %q, %v: %s", line, err, &log)
+	}
+	token, err := os.ReadFile(filepath.Join(s.dir, "admin-token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Client, err = client.New(s.address, strings.TrimSpace(string(token)), standard.Registry(), client.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *service) add(id string, tr ruqi.Trigger, task ruqi.Task, policy ruqi.Policy) ruqi.Job {
+	s.t.Helper()
+	job, _, err := s.AddJob(s.t.Context(), ruqi.JobSpec{ID: id, Trigger: tr, Task: task, Policy: policy}, ruqi.Fail)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return job
+}
+
+// rows returns a job's history, oldest first.
+func (s *service) rows(job string) []ruqi.Run {
+	s.t.Helper()
+	return history(s.t, s, job)
+}
+
+// eventually asks until ok; what another process does has no event here.
+func (s *service) eventually(what string, ok func() bool) {
+	s.t.Helper()
+	limit, tick := time.NewTimer(patience), time.NewTicker(20*time.Millisecond)
+	defer limit.Stop()
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-limit.C:
+			s.t.Fatalf("not within %s: %s", patience, what)
+		case <-tick.C:
+		}
+	}
+}
+
+// cpu is what the service has used, in user and system mode.
+func (s *service) cpu() time.Duration {
+	s.t.Helper()
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:])
+	ticks := 0
+	for _, field := range fields[11:13] { // utime and stime of proc(5), which counts from 1 with the pid
+		n, err := strconv.Atoi(string(field))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * (time.Second / 100) // USER_HZ
+}
+
+// CR03, CR09, CR11, CR13: no expression makes the service spin or end; it refuses those that cannot be, with the field.
+func TestOddExpressionsLeaveTheServiceIdle(t *testing.T) {
+	s := serve(t)
+	for _, expr := range []string{"15/0 * * * *", "*/0 * * * *", "TZ=TZ=TZ=", "CRON_TZ=UTC", "0 0 31 2 *", "0 0 31 4 *"} {
+		begin := time.Now()
+		definition := fmt.Sprintf(`{"id":"x","trigger":{"kind":"cron","expr":%q},"task":{"kind":"command","command":"true"}}`, expr)
+		_, _, err := s.AddDefinition(t.Context(), []byte(definition), ruqi.Fail)
+		var invalid *ruqi.InvalidError
+		if !errors.As(err, &invalid) || invalid.Faults[0].Pointer != "/trigger/expr" {
+			t.Errorf("%s: %v", expr, err)
+		}
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("%s: refused after %s", expr, took)
+		}
+	}
+	if page, err := s.Jobs(t.Context(), ruqi.JobQuery{}); err != nil || page.Total != 0 {
+		t.Fatalf("%d jobs, %v", page.Total, err)
+	}
+	for i := range 20 {
+		job := s.add(fmt.Sprint("weekend", i), trigger.Crontab("45 4 * * 6-7"), command.Argv("true"), ruqi.Policy{})
+		if next := job.NextNominal; next == nil || !next.After(time.Now()) || next.Weekday() != time.Saturday && next.Weekday() != time.Sunday || next.Hour() != 4 || next.Minute() != 45 {
+			t.Errorf("the next time is %v", next)
+		}
+	}
+	const idle = 5 * time.Second
+	before := s.cpu()
+	<-time.After(idle)
+	used := s.cpu() - before
+	t.Logf("%s of CPU in %s", used, idle)
+	if used > idle/50 {
+		t.Errorf("idle it used %s of CPU in %s, more than 2 %%", used, idle)
+	}
+}
+
+// MF01, CK07: a service that gets no time over a due time runs what was due, once.
+func TestAServiceThatIsStoppedOverADueTime(t *testing.T) {
+	s := serve(t)
+	due := time.Now().Add(2 * time.Second)
+	s.add("date", trigger.Date(due), command.Argv("true"), ruqi.Policy{})
+	often := s.add("often", trigger.Every(500*time.Millisecond), command.Argv("true"), ruqi.Policy{MaxInstances: 3})
+	s.eventually("the first run", func() bool { return len(s.rows("often")) > 0 })
+	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	<-time.After(time.Until(due.Add(time.Second)))
+	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("the date's run", func() bool {
+		rows := s.rows("date")
+		return len(rows) == 1 && rows[0].State == ruqi.RunSucceeded
+	})
+	if row := s.rows("date")[0]; row.Started.Sub(due) < time.Second-50*time.Millisecond {
+		t.Errorf("it was started %s late: the service was not stopped", row.Started.Sub(due))
+	}
+	covered(t, s.rows("often"), often.NextNominal.Add(-500*time.Millisecond), time.Time{}, 500*time.Millisecond)
+	for _, row := range s.rows("often") {
+		if row.State.Ended() && row.State != ruqi.RunSucceeded {
+			t.Errorf("the run of %s is %s: %s", row.Nominal, row.State, row.Reason)
+		}
+	}
+}
+
+// WK05: a date that was a second ahead when it was written, and is past when it arrives, runs at once.
+func TestADateThatPassesOnItsWayRunsAtOnce(t *testing.T) {
+	s := serve(t)
+	sent := time.Now()
+	s.add("date", trigger.Date(sent.Add(-time.Second)), command.Argv("true"), ruqi.Policy{})
+	s.eventually("its run", func() bool {
+		rows := s.rows("date")
+		return len(rows) == 1 && rows[0].State == ruqi.RunSucceeded
+	})
+	if late := s.rows("date")[0].Started.Sub(sent); late > 5*time.Second {
+		t.Errorf("it was started %s after it arrived", late)
+	}
+}
+
+// WK07: a job that adds another, due a second later, by the API.
+func TestACommandAddsAJob(t *testing.T) {
+	s := serve(t)
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := command.Shell(`exec "$RUQI" job add child --at "$(date -u -d '+1 second' +%Y-%m-%dT%H:%M:%S.%NZ)" -- true`).WithEnv(map[string]string{
+		"RUQI": path, "RUQI_SERVER": s.address, "RUQI_DATA_DIR": s.dir,
+	})
+	s.add("parent", trigger.Date(time.Now().Add(time.Second)), parent, ruqi.Policy{})
+	s.eventually("the child's run", func() bool {
+		rows := s.rows("child")
+		return len(rows) == 1 && rows[0].State == ruqi.RunSucceeded
+	})
+	rows := s.rows("parent")
+	if len(rows) != 1 || rows[0].State != ruqi.RunSucceeded {
+		t.Fatalf("the parent's rows are %+v", rows)
+	}
+	if late := s.rows("child")[0].Started.Sub(s.rows("child")[0].Nominal); late < 0 || late > 3*time.Second {
+		t.Errorf("the child was started %s late", late)
+	}
+}
+
+// CM01, CM07: a percent sign is itself in a command, and a service without an environment gives its commands one.
+func TestACommandIsNoLineOfACrontab(t *testing.T) {
+	s := serve(t)
+	s.add("now", trigger.Every(time.Hour), command.Shell(`set -u; cd ~ && cd - >/dev/null; echo "$USER $LOGNAME $SHELL" >/dev/null; date "+%H:%M"`), ruqi.Policy{})
+	run, err := s.RunNow(t.Context(), "now", nil)
+	if err == nil {
+		run, err = s.WaitRun(t.Context(), run.ID)
+	}
+	if err != nil || run.State != ruqi.RunSucceeded {
+		t.Fatalf("the run is %+v, %v", run, err)
+	}
+	part, err := s.Output(t.Context(), run.ID, 0, 1024)
+	if err != nil || !regexp.MustCompile(`^\d\d:\d\d\n$`).Match(part.Bytes) {
+		t.Errorf("the output is %q, %v", part.Bytes, err)
+	}
+}
