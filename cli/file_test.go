@@ -131,3 +131,18 @@ func TestCommandsThatNeedNoService(t *testing.T) {
 		t.Errorf("no service: %+v", got)
 	}
 }
+
+func TestTheGuidesJobFileIsOne(t *testing.T) {
+	guide, err := os.ReadFile(filepath.Join("..", "docs", "guide.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(guide), "\n```yaml\n")
+	text, _, found := strings.Cut(rest, "```")
+	if !found || strings.Count(text, "\n---\n") != 1 {
+		t.Fatalf("no file of two jobs in the guide: %q", text)
+	}
+	if got := run(t, unreachable, text, "job", "add", "--file", "-"); got.status != 5 {
+		t.Errorf("exit %d, want it to get as far as the service: %s", got.status, got.errors)
+	}
+}
