@@ -32,6 +32,7 @@ func TestFaultsOfAJobFileAreToldWithTheirPlace(t *testing.T) {
 		"name twice":          {"id: x\nid: y\n", `jobs.yaml:2:1: `},
 		"a list":              {"- id: x\n", "jobs.yaml:1:1: a list; several jobs"},
 		"an alias":            {"id: &a x\nname: *a\n", "jobs.yaml:1:1: id: a job file has no anchors"},
+		"an empty id":         {"id: ''\ntrigger: {kind: interval, every: 1h}\n", "jobs.yaml:1:1: id: empty"},
 		"nothing":             {"# nothing\n", "there is no job"},
 		"a number for a text": {"id: x\nname: 7\n", "jobs.yaml:2:1: name: not a text"},
 		"a task without kind": {"id: x\ntask: {command: x}\n", "jobs.yaml:2:1: task.kind: missing"},

@@ -69,6 +69,9 @@ func (a *app) runListCommand() *cobra.Command {
 		if err := p.check(cmd.Flags()); err != nil {
 			return err
 		}
+		if cmd.Flags().Changed("job") && query.Job == "" {
+			return usage("--job: empty; leave it out to see the runs of all jobs")
+		}
 		for _, state := range states {
 			if !slices.Contains(ruqi.RunStates(), ruqi.RunState(state)) {
 				return usage("--state: %q is unknown; %s", state, wire.Accepted(ruqi.RunStates()...))

@@ -48,7 +48,7 @@ func (a *app) serveCommand() *cobra.Command {
 			"--new-token makes another one when that is lost.\n\n" +
 			"Each flag can be given in the environment instead: RUQI_STORE, RUQI_LISTEN, RUQI_TZ, RUQI_SLOTS (POOL=N,…), RUQI_LEASE, RUQI_DRAIN,\n" +
 			"RUQI_INSECURE_HTTP, RUQI_LOG_LEVEL, RUQI_DATA_DIR. On SIGTERM or SIGINT it claims nothing new, waits for what runs, then ends it;\n" +
-			"a second signal ends everything at once.",
+			"a second signal ends it at once and by force, a third leaves without waiting.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			settings, err := a.settings(f, cmd.Flags())
@@ -77,11 +77,12 @@ type settings struct {
 	scheduler          ruqi.Options
 	level              slog.Level
 	token              tokenWish
+	names              map[string]string // by flag, how the user gave it
 }
 
 // settings reads flags and environment and tells all faults at once.
 func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
-	names := map[string]string{} // by flag, how the user gave it
+	names := map[string]string{}
 	var faults []error
 	for _, name := range []string{"store", "listen", "tz", "slots", "lease", "drain", "insecure-http", "log-level"} {
 		names[name] = "--" + name
@@ -96,7 +97,7 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 	wrong := func(flag, format string, args ...any) {
 		faults = append(faults, usage("%s: %s", names[flag], fmt.Sprintf(format, args...)))
 	}
-	s := settings{store: f.store, listen: f.listen, scheduler: ruqi.Options{Release: a.Version}}
+	s := settings{store: f.store, listen: f.listen, names: names, scheduler: ruqi.Options{Release: a.Version}}
 	if host, port, err := net.SplitHostPort(f.listen); err != nil {
 		wrong("listen", "%q is no HOST:PORT such as %s", f.listen, defaultListen)
 	} else if n, err := strconv.ParseUint(port, 10, 16); err != nil {
@@ -165,6 +166,9 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	}
 	a.names = func(pointer string) string {
 		flag, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
+		if name, ok := s.names[flag]; ok {
+			return name
+		}
 		return "--" + flag
 	}
 	store, err := standard.OpenStore(ctx, s.store, standard.StoreOptions{Logger: logger})
@@ -219,18 +223,32 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 }
 
 // shutDown waits for the runs, while the API still answers, then lets go of the clients. A signal
-// meanwhile ends the program at once; commands end with it.
+// meanwhile ends the runs by force, and is waited for no longer than that takes; one more ends the program.
 func shutDown(scheduler *ruqi.Scheduler, server *http.Server, signals <-chan os.Signal, logger *slog.Logger) error {
 	ended := make(chan error, 1)
 	go func() { ended <- scheduler.Shutdown(context.Background()) }() // bounded by the drain and the kill graces
 	var err error
-	select {
-	case err = <-ended:
-	case got := <-signals:
-		if n := running(scheduler); n != 0 {
-			logger.Warn("ended at once; running runs are lost", "signal", got.String(), "runs", n)
+	forced := false
+	for waits := true; waits; {
+		select {
+		case err = <-ended:
+			waits = false
+		case got := <-signals:
+			n := running(scheduler)
+			if forced {
+				if n != 0 {
+					logger.Warn("ended at once; running runs are lost", "signal", got.String(), "runs", n)
+				}
+				return &silentError{exitFailed}
+			}
+			if forced = true; n != 0 {
+				logger.Warn("ending runs by force", "signal", got.String(), "runs", n)
+			}
+			scheduler.Abort()
 		}
-		return &silentError{exitFailed}
+	}
+	if forced {
+		err = errors.Join(err, &silentError{exitFailed})
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWait)
 	defer cancel()

@@ -158,6 +158,7 @@ func TestServeRefusesWhatWouldNotDo(t *testing.T) { // CD03
 		{2, "lease", []string{"--lease", "1ms", "--listen", "127.0.0.1:0"}, ""},
 		{2, "--slots", []string{"--slots", "command"}, ""},
 		{2, "RUQI_SLOTS", nil, "RUQI_SLOTS=command=many"},
+		{2, "RUQI_LEASE: ", []string{"--listen", "127.0.0.1:0"}, "RUQI_LEASE=1ms"},
 		{2, "RUQI_INSECURE_HTTP", nil, "RUQI_INSECURE_HTTP=maybe"},
 		{2, "--log-level", []string{"--log-level", "loud"}, ""},
 		{2, "accepted are memory: and sqlite:PATH", []string{"--store", "postgres://user:secret@host/db"}, ""},
@@ -221,14 +222,28 @@ func TestTerminationDrainsThenEndsRuns(t *testing.T) { // SH03
 
 func TestASecondSignalEndsAtOnce(t *testing.T) {
 	s := serve(t, t.TempDir(), "--drain", "10m")
-	s.ok("job", "add", "long", "--every", "1h", "--", "sleep", "600")
+	s.ok("job", "add", "long", "--every", "1h", "--kill-grace", "2s", "--", "sh", "-c", "echo $$; exec sleep 600")
 	s.ok("job", "run", "long")
-	s.eventually("it runs", func() bool { return strings.Contains(s.ok("run", "list"), "running") })
+	pid := 0
+	s.eventually("it runs", func() bool {
+		n, err := fmt.Sscan(s.ok("run", "logs", "1"), &pid)
+		return n == 1 && err == nil
+	})
 	s.signal(syscall.SIGTERM)
 	s.eventually("the instance stops", func() bool { return s.get("/readyz", "") == 503 })
 	s.signal(syscall.SIGTERM)
 	if status := s.wait(); status != 1 {
 		t.Errorf("exit %d, want 1", status)
+	}
+	if said := s.log.String(); strings.Count(said, "ending runs by force") != 1 || strings.Contains(said, "lost") {
+		t.Errorf("the log:\n%s", said)
+	}
+	if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
+		t.Errorf("the command goes on: %v", err)
+	}
+	again := serve(t, s.dir)
+	if got := again.ok("run", "get", "1"); !strings.Contains(got, "cancelled") {
+		t.Errorf("its end is not on record: %s", got)
 	}
 }
 
