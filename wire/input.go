@@ -21,7 +21,7 @@ func DecodeNew(registry *ruqi.Registry, data []byte) (ruqi.JobSpec, error) {
 	var state ruqi.JobState
 	if raw, given := shown["state"]; given {
 		if err := json.Unmarshal(raw, &state); err != nil || state != "" && state != ruqi.JobActive && state != ruqi.JobPaused {
-			faults.Add("/state", string(raw), "a job is added as \"active\" or \"paused\"")
+			faults.Add("/state", string(raw), "a job is added in one of two states; %s", Accepted(ruqi.JobActive, ruqi.JobPaused))
 		}
 	}
 	spec, err := registry.DecodeJob(definition)
