@@ -17,6 +17,8 @@ const (
 	claimLimit = 500
 	// maxFinished is how many ended runs may wait in memory for a store that does not answer.
 	maxFinished = 4096
+	// maxFinishedBytes bounds their output beside it.
+	maxFinishedBytes = 256 << 20
 	// gatherWait is the least time between two claims when nothing is due: fires closer together are
 	// claimed together, which halves the cost of a steady load for a lateness that no one sees.
 	gatherWait = 5 * time.Millisecond
@@ -128,7 +130,7 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 
 // mayStart reports whether this instance may take new runs now.
 func (s *Scheduler) mayStart() bool {
-	return !s.paused.Load() && s.state.Load() == stateRunning && s.lease.trusted() && s.finished.len() < maxFinished
+	return !s.paused.Load() && s.state.Load() == stateRunning && s.lease.trusted() && !s.finished.full()
 }
 
 // decisions are what one claim makes of what is due.

@@ -63,7 +63,7 @@ func encodeJob(spec JobSpec, version int) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode task: %w", err)
 	}
-	p := spec.Policy.withDefaults()
+	p := spec.Policy.WithDefaults()
 	shape := specJSON{
 		V: version, ID: spec.ID, Name: spec.Name, Description: spec.Description,
 		Trigger: trigger, Task: task,

@@ -2,12 +2,14 @@ package ruqi_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
@@ -130,6 +132,136 @@ func TestRemoveJobsTakesWhatTheQuerySelects(t *testing.T) {
 		}
 		if n, err := w.s.RemoveJobs(t.Context(), ruqi.JobQuery{}); n != 2 || err != nil {
 			t.Errorf("removing all removed %d, %v", n, err)
+		}
+	})
+}
+
+func TestRemoveJobsTakesAnyNumberOfIDs(t *testing.T) {
+	s := newScheduler(t, memory.Open(memory.Options{}), newRegistry(), ruqi.Options{})
+	var ids []string
+	for i := range 1203 {
+		id := fmt.Sprint("job", i)
+		ids = append(ids, id)
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: id, Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, err := s.RemoveJobs(t.Context(), ruqi.JobQuery{IDs: ids}); n != len(ids) || err != nil {
+		t.Errorf("removed %d of %d, %v", n, len(ids), err)
+	}
+}
+
+// What a caller holds is its own: changing it changes no job, neither before nor after.
+func TestDefinitionsAreCopies(t *testing.T) {
+	s := newScheduler(t, memory.Open(memory.Options{}), newRegistry(), ruqi.Options{})
+	spec := ruqi.JobSpec{ID: "a", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Labels: map[string]string{"k": "v"}, Tags: []string{"x"},
+		Params: []byte(`{"p":1}`), Policy: ruqi.Policy{MisfireGrace: ptr(time.Minute)}}
+	got, _, err := s.AddJob(t.Context(), spec, ruqi.Fail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mine := range []ruqi.JobSpec{spec, got.JobSpec} {
+		mine.Labels["k"], mine.Tags[0], mine.Params[2], *mine.Policy.MisfireGrace = "changed", "changed", 'q', 0
+		if mine.Policy.Coalesce != nil {
+			*mine.Policy.Coalesce = false
+		}
+	}
+	other, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "b", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing)}, ruqi.Fail)
+	if err != nil || !*other.Policy.Coalesce {
+		t.Errorf("another job's coalesce is %t, %v", *other.Policy.Coalesce, err)
+	}
+	stored, err := s.Job(t.Context(), "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := stored.Policy; stored.Labels["k"] != "v" || stored.Tags[0] != "x" || string(stored.Params) != `{"p":1}` || *p.MisfireGrace != time.Minute || !*p.Coalesce {
+		t.Errorf("the stored job has changed: %v %v %s %+v", stored.Labels, stored.Tags, stored.Params, p)
+	}
+}
+
+func TestADurationWithoutItsUnitIsRefused(t *testing.T) {
+	s := newScheduler(t, memory.Open(memory.Options{}), newRegistry(), ruqi.Options{})
+	_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "a", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{Timeout: 500}}, ruqi.Fail)
+	if !errors.Is(err, ruqi.ErrInvalid) {
+		t.Errorf("a timeout of 500 ns gives %v", err)
+	}
+}
+
+// A fire whose time has come is settled also while its jitter still runs.
+func TestAPauseDuringJitterSettlesTheFire(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		job := w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{Jitter: 50 * time.Minute}})
+		if !job.NextDue.After(job.NextNominal.Add(time.Minute)) {
+			t.Fatalf("the jitter of this id is only %s", job.NextDue.Sub(*job.NextNominal))
+		}
+		time.Sleep(job.NextNominal.Sub(time.Now()) + time.Second)
+		if _, err := w.s.PauseJob(t.Context(), "j"); err != nil {
+			t.Fatal(err)
+		}
+		if all := runs(t, w.s, "j"); len(all) != 1 || all[0].State != ruqi.RunMissed || !all[0].Nominal.Equal(*job.NextNominal) {
+			t.Errorf("recorded %+v, want the fire of %s as missed", all, job.NextNominal)
+		}
+	})
+}
+
+func TestMaxRunsHoldsWhateverIsChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		w.add(ruqi.JobSpec{ID: "lowered", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)})
+		w.add(ruqi.JobSpec{ID: "retriggered", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MaxRuns: 5}})
+		time.Sleep(5500 * time.Millisecond)
+		change := func(id string, change func(*ruqi.Job)) {
+			job, err := w.s.ModifyJob(t.Context(), id, func(job *ruqi.Job) error { change(job); return nil })
+			if err != nil || job.State != ruqi.JobFinished || job.NextDue != nil {
+				t.Errorf("%s is %s with next %v, %v", id, job.State, job.NextDue, err)
+			}
+		}
+		change("lowered", func(job *ruqi.Job) { job.Policy.MaxRuns = 3 })
+		change("retriggered", func(job *ruqi.Job) { job.Trigger = trigger.Every(2 * time.Second) })
+		time.Sleep(10 * time.Second)
+		for _, id := range []string{"lowered", "retriggered"} {
+			if n := len(runs(t, w.s, id)); n != 5 {
+				t.Errorf("%s ran %d times, want 5", id, n)
+			}
+		}
+	})
+}
+
+// A changed interval counts from the change; a changed end runs nothing a second time.
+func TestAChangedTriggerCountsFromNow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		w.add(ruqi.JobSpec{ID: "longer", Trigger: trigger.Every(24 * time.Hour), Task: ruqi.Do(nothing)})
+		time.Sleep(23 * time.Hour)
+		job, err := w.s.ModifyJob(t.Context(), "longer", func(job *ruqi.Job) error { job.Trigger = trigger.Every(25 * time.Hour); return nil })
+		if err != nil || job.NextNominal.Sub(time.Now()) != 25*time.Hour {
+			t.Errorf("the next fire is %s away, %v; want a whole interval", job.NextNominal.Sub(time.Now()), err)
+		}
+		w.add(ruqi.JobSpec{ID: "ended", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)})
+		time.Sleep(5500 * time.Millisecond)
+		before := len(runs(t, w.s, "ended"))
+		_, err = w.s.ModifyJob(t.Context(), "ended", func(job *ruqi.Job) error {
+			end := time.Now().Add(50 * time.Millisecond)
+			_, anchor := job.Trigger.(ruqi.Bound).Binding()
+			ending, err := trigger.Interval(time.Second, trigger.IntervalOptions{End: &end})
+			if err == nil {
+				job.Trigger, err = ending.Bind(time.UTC, anchor, "")
+			}
+			return err
+		})
+		if !errors.Is(err, ruqi.ErrInvalid) {
+			t.Errorf("a trigger whose fires are all past and had is taken: %v", err)
+		}
+		time.Sleep(100 * time.Millisecond)
+		if after := len(runs(t, w.s, "ended")); after != before {
+			t.Errorf("%d fires ran again", after-before)
 		}
 	})
 }

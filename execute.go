@@ -159,7 +159,7 @@ func (s *Scheduler) dispatch(owner Owner, claimed *Claimed) []*activeRun {
 		run := &claimed.Runs[i]
 		spec := specs[run.JobID]
 		if spec == nil { // a store that breaks its law: the run gets its end, nothing else is known of it
-			spec = &JobSpec{ID: run.JobID, Task: unreadable{}, Policy: Policy{}.withDefaults()}
+			spec = &JobSpec{ID: run.JobID, Task: unreadable{}, Policy: Policy{}.WithDefaults()}
 		}
 		a := &activeRun{s: s, run: run, spec: spec, owner: owner, began: began, written: make(chan struct{})}
 		a.ctx, a.cancel = context.WithCancelCause(context.Background())

@@ -2,7 +2,6 @@ package ruqi
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 )
@@ -19,9 +18,10 @@ type finishedRun struct {
 // A finishQueue holds ends until they are written. It grows while the store does not
 // answer; claims stop at maxFinished.
 type finishQueue struct {
-	mu      sync.Mutex // guards waiting, writing
+	mu      sync.Mutex // guards waiting, writing, bytes
 	waiting []finishedRun
 	writing []finishedRun
+	bytes   int64         // of output that waits with them
 	kicks   chan struct{} // capacity 1
 	empty   signal
 }
@@ -29,6 +29,7 @@ type finishQueue struct {
 func (q *finishQueue) add(f finishedRun) {
 	q.mu.Lock()
 	q.waiting = append(q.waiting, f)
+	q.bytes += f.run.output.size()
 	q.mu.Unlock()
 	select {
 	case q.kicks <- struct{}{}:
@@ -53,11 +54,22 @@ func (q *finishQueue) take(most int) []finishedRun {
 func (q *finishQueue) wrote() {
 	q.mu.Lock()
 	q.writing = nil
+	q.bytes = 0
+	for _, f := range q.waiting {
+		q.bytes += f.run.output.size()
+	}
 	empty := len(q.waiting) == 0
 	q.mu.Unlock()
 	if empty {
 		q.empty.tell()
 	}
+}
+
+// full reports whether as much waits as may: then nothing new is started.
+func (q *finishQueue) full() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)+len(q.writing) >= maxFinished || q.bytes >= maxFinishedBytes
 }
 
 func (q *finishQueue) len() int {
@@ -66,12 +78,18 @@ func (q *finishQueue) len() int {
 	return len(q.waiting) + len(q.writing)
 }
 
-// has reports whether the end of that run is on its way to the store.
-func (q *finishQueue) has(id int64) bool {
+// ids are the runs whose ends are on their way to the store.
+func (q *finishQueue) ids() map[int64]bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	is := func(f finishedRun) bool { return f.done.Run.ID == id }
-	return slices.ContainsFunc(q.waiting, is) || slices.ContainsFunc(q.writing, is)
+	ids := map[int64]bool{}
+	for _, f := range q.waiting {
+		ids[f.done.Run.ID] = true
+	}
+	for _, f := range q.writing {
+		ids[f.done.Run.ID] = true
+	}
+	return ids
 }
 
 // drain waits until everything is written, or ctx ends, and returns how many are not.
@@ -96,25 +114,30 @@ func (s *Scheduler) finishLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-s.finished.kicks:
+			s.writeFinished(ctx)
 		}
-		for {
-			batch := s.finished.take(finishStep)
-			if len(batch) == 0 {
-				break
+	}
+}
+
+// writeFinished writes the ends that wait, those that come meanwhile included.
+func (s *Scheduler) writeFinished(ctx context.Context) {
+	for {
+		batch := s.finished.take(finishStep)
+		if len(batch) == 0 {
+			return
+		}
+		for start := 0; start < len(batch); {
+			end := start
+			for end < len(batch) && batch[end].run.owner == batch[start].run.owner {
+				end++
 			}
-			for start := 0; start < len(batch); {
-				end := start
-				for end < len(batch) && batch[end].run.owner == batch[start].run.owner {
-					end++
-				}
-				s.finish(ctx, batch[start].run.owner, batch[start:end])
-				start = end
-			}
-			s.finished.wrote()
-			s.ends.tell()
-			if s.blocked.Load() {
-				s.kick()
-			}
+			s.finish(ctx, batch[start].run.owner, batch[start:end])
+			start = end
+		}
+		s.finished.wrote()
+		s.ends.tell()
+		if s.blocked.Load() {
+			s.kick()
 		}
 	}
 }

@@ -114,11 +114,13 @@ func (s *Scheduler) lost(owner Owner) {
 	}
 }
 
-// beatLoop keeps the lease alive and ends the runs of instances that are dead, until ctx ends.
+// beatLimit is how long one beat may take: two heartbeats, so that a call that hangs leaves time for two more.
+func (s *Scheduler) beatLimit() time.Duration { return 2 * s.heartbeat() }
+
+// beatLoop keeps the lease alive, until ctx ends. It does nothing else: whatever could hang has a loop of its own.
 func (s *Scheduler) beatLoop(ctx context.Context) {
 	ticker := time.NewTicker(s.heartbeat())
 	defer ticker.Stop()
-	s.rescueAll(ctx)
 	for {
 		select {
 		case <-ctx.Done():
@@ -130,8 +132,7 @@ func (s *Scheduler) beatLoop(ctx context.Context) {
 		if s.lease.isOver() {
 			owner.Epoch = 0
 		}
-		// A beat that hangs must not eat the lease: the next one has its own chance.
-		limit, cancel := context.WithTimeout(ctx, s.options.Lease)
+		limit, cancel := context.WithTimeout(ctx, s.beatLimit())
 		err := s.beat(limit, owner.Epoch)
 		cancel()
 		switch {
@@ -140,15 +141,30 @@ func (s *Scheduler) beatLoop(ctx context.Context) {
 		case errors.Is(err, ErrLeaseLost):
 			s.lost(owner)
 			s.lease.ask() // begin anew, at once
-			continue
 		case err != nil:
 			s.log.Warn("heartbeat failed", "error", err)
-			continue
 		case !trusted:
 			s.kick() // nothing could be claimed meanwhile
 		}
-		s.rescueAll(ctx)
-		s.reconcile(ctx)
+	}
+}
+
+// rescueLoop ends the runs of instances that are dead, and those of claims that went wrong, until ctx ends.
+func (s *Scheduler) rescueLoop(ctx context.Context) {
+	ticker := time.NewTicker(s.heartbeat())
+	defer ticker.Stop()
+	for {
+		if s.lease.trusted() {
+			limit, cancel := context.WithTimeout(ctx, s.options.Lease)
+			s.rescueAll(limit)
+			s.reconcile(limit)
+			cancel()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
 	}
 }
 
@@ -169,7 +185,7 @@ func (s *Scheduler) rescueAll(ctx context.Context) {
 		})
 		s.health.note(err)
 		if err != nil {
-			if ctx.Err() == nil {
+			if !errors.Is(err, context.Canceled) {
 				s.log.Warn("runs of dead instances could not be ended", "error", err)
 			}
 			return
@@ -207,8 +223,17 @@ func (s *Scheduler) reconcile(ctx context.Context) {
 	if !s.doubt.Swap(false) {
 		return
 	}
-	s.claiming <- struct{}{} // no claim is on its way while we look
-	defer func() { <-s.claiming }()
+	select {
+	case s.claiming <- struct{}{}: // no claim is on its way while we look
+		defer func() { <-s.claiming }()
+	case <-ctx.Done():
+		s.doubt.Store(true)
+		return
+	}
+	known := s.finished.ids() // what is active or ending now; no other can come, what ends meanwhile is known
+	for _, a := range s.runs.all() {
+		known[a.run.ID] = true
+	}
 	owner, query := s.lease.owner(), RunQuery{States: []RunState{RunRunning}, Limit: MaxPage}
 	for {
 		page, err := s.store.Runs(ctx, query)
@@ -217,7 +242,7 @@ func (s *Scheduler) reconcile(ctx context.Context) {
 			return
 		}
 		for _, run := range page.Runs {
-			if run.Owner != owner || s.runs.get(run.ID) != nil || s.finished.has(run.ID) {
+			if run.Owner != owner || known[run.ID] {
 				continue
 			}
 			s.log.Error("a claimed run was never started; ending it as lost", "run", run.ID, "job", run.JobID)

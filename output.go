@@ -125,6 +125,13 @@ func (s *Scheduler) flushOutput(ctx context.Context) {
 	}
 }
 
+// size is how many bytes wait.
+func (o *output) size() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return int64(len(o.head) + len(o.tail))
+}
+
 func (o *output) waiting() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -130,7 +130,7 @@ func TestPlanJob(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			spec := &JobSpec{ID: "j", Trigger: c.trigger, Task: textTask{}, Policy: c.policy.withDefaults()}
+			spec := &JobSpec{ID: "j", Trigger: c.trigger, Task: textTask{}, Policy: c.policy.WithDefaults()}
 			if spec.Trigger == nil {
 				spec.Trigger = minute
 			}
@@ -194,7 +194,7 @@ func TestPlanJob(t *testing.T) {
 }
 
 func TestPlanRefusesATriggerThatDoesNotAdvance(t *testing.T) {
-	spec := &JobSpec{ID: "j", Trigger: stuck{}, Task: textTask{}, Policy: Policy{}.withDefaults()}
+	spec := &JobSpec{ID: "j", Trigger: stuck{}, Task: textTask{}, Policy: Policy{}.WithDefaults()}
 	due := Due{Job: JobRecord{ID: "j", State: JobActive, NextNominal: at(0), NextDue: at(0)}}
 	if _, _, _, err := planJob(noon, due, spec, 1); err == nil {
 		t.Fatal("a trigger that answers with its own question was planned")
@@ -202,7 +202,7 @@ func TestPlanRefusesATriggerThatDoesNotAdvance(t *testing.T) {
 }
 
 func TestWalkGivesUpAfterItsBound(t *testing.T) {
-	spec := &JobSpec{ID: "j", Trigger: grid{step: time.Second}, Task: textTask{}, Policy: Policy{}.withDefaults()}
+	spec := &JobSpec{ID: "j", Trigger: grid{step: time.Second}, Task: textTask{}, Policy: Policy{}.WithDefaults()}
 	first := noon.Add(-30 * 24 * time.Hour)
 	all, err := dueFires(spec, fire{first, first}, noon, 100)
 	if err != nil {

@@ -248,6 +248,21 @@ func (s *Scheduler) Output(ctx context.Context, id int64, from int64, limit int)
 	return s.store.Output(ctx, id, from, limit)
 }
 
+// Ready says, cheaply, why this instance cannot do its work now: its store does not answer, or it does not
+// run. nil: it can.
+func (s *Scheduler) Ready(ctx context.Context) error {
+	if state := s.stateName(); state != "running" && state != "paused" {
+		return fmt.Errorf("the scheduler is %s", state)
+	}
+	if _, err := s.store.Instances(ctx); err != nil {
+		return fmt.Errorf("the store does not answer: %w", err)
+	}
+	if failing := s.health.failing(); failing != "" {
+		return fmt.Errorf("the store fails: %s", failing)
+	}
+	return nil
+}
+
 // Status implements Operations. It answers also when the store does not: StoreError says so.
 func (s *Scheduler) Status(ctx context.Context) (Status, error) {
 	status := Status{

@@ -36,7 +36,7 @@ func (s *Scheduler) specOf(rec *JobRecord) (*JobSpec, error) {
 	}
 	spec, err := s.registry.decodeJob(rec.Spec, false)
 	spec.ID = rec.ID
-	spec.Policy = spec.Policy.withDefaults()
+	spec.Policy = spec.Policy.WithDefaults()
 	if isNil(spec.Trigger) {
 		spec.Trigger = unreadableOf(rec.Spec, "trigger")
 	}

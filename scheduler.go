@@ -42,7 +42,10 @@ type Scheduler struct {
 	claiming  chan struct{} // holds one token while a claim is made and its runs are registered
 	doubt     atomic.Bool   // a claim failed in a way that may have happened in the store all the same
 	writing   sync.Mutex    // held while output is on its way to the store
-	lifecycle sync.Mutex    // held by Start, Shutdown and Tick while they change state
+	lifecycle sync.Mutex    // held by Start, Shutdown and Tick while they change state; guards the next four
+	started   bool
+	ticks     int             // calls of Tick under way
+	loopsEnd  context.Context // ends with the loops; set while they run
 	state     atomic.Int32
 	stop      context.CancelCauseFunc // ends the loops; set while they run
 	loops     sync.WaitGroup
@@ -92,33 +95,35 @@ func New(store JobStore, registry *Registry, options Options) (*Scheduler, error
 func (s *Scheduler) Start(ctx context.Context) error {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
-	switch s.state.Load() {
-	case stateShutdown:
+	switch {
+	case s.state.Load() == stateShutdown:
 		return ErrShutdown
-	case stateRunning:
+	case s.started:
 		return ErrStarted
+	case s.ticks == 0:
+		s.state.Store(stateRunning) // what the store is told when the instance registers
+		if err := s.register(ctx); err != nil {
+			s.state.Store(stateStopped)
+			return err
+		}
+		s.startLoops()
 	}
-	s.state.Store(stateRunning) // what the store is told when the instance registers
-	if err := s.register(ctx); err != nil {
-		s.state.Store(stateStopped)
-		return err
-	}
-	loops := s.startLoops()
-	s.loops.Go(func() { s.claimLoop(loops) })
-	s.loops.Go(func() { s.cleanLoop(loops) })
+	s.started = true
+	s.loops.Go(func() { s.claimLoop(s.loopsEnd) })
+	s.loops.Go(func() { s.cleanLoop(s.loopsEnd) })
 	s.log.Info("scheduler started", "instance", s.options.Instance)
 	s.emit(Event{Kind: EventStarted})
 	return nil
 }
 
 // startLoops runs the loops that a scheduler with running runs needs.
-func (s *Scheduler) startLoops() context.Context {
+func (s *Scheduler) startLoops() {
 	ctx, stop := context.WithCancelCause(context.Background())
-	s.stop = stop
+	s.loopsEnd, s.stop = ctx, stop
 	s.loops.Go(func() { s.beatLoop(ctx) })
+	s.loops.Go(func() { s.rescueLoop(ctx) })
 	s.loops.Go(func() { s.finishLoop(ctx) })
 	s.loops.Go(func() { s.outputLoop(ctx) })
-	return ctx
 }
 
 // Run starts the scheduler, waits until ctx ends, and shuts down, which takes up to
@@ -211,6 +216,7 @@ func (s *Scheduler) endAll() error {
 	unwritten := s.finished.drain(limit)
 	s.stop(errShutdown)
 	s.loops.Wait()
+	s.writeFinished(limit) // what a claim that answered late has brought
 	var err error
 	if unwritten > 0 {
 		err = errors.New("the store does not answer: the ends of some runs are not recorded; they will be lost")
@@ -219,25 +225,46 @@ func (s *Scheduler) endAll() error {
 }
 
 // Tick does what is due now and waits until it is done, claims that follow from it
-// included; it returns how many runs ended. Tests use it, and programs that have a loop of their own: it needs no Start, but may
-// be called beside it.
+// included; it returns how many runs ended. Tests use it, and programs that have a loop of their own: it needs no
+// Start, but may be called beside it, and several at once.
 func (s *Scheduler) Tick(ctx context.Context) (int, error) {
+	if err := s.beginTick(ctx); err != nil {
+		return 0, err
+	}
+	n, err := s.tick(ctx)
+	return n, errors.Join(err, s.endTick())
+}
+
+// beginTick registers the instance for the first of the ticks that need it.
+func (s *Scheduler) beginTick(ctx context.Context) error {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
 	switch s.state.Load() {
-	case stateShutdown:
-		return 0, ErrShutdown
+	case stateShutdown, stateStopping:
+		return ErrShutdown
 	case stateStopped:
 		s.state.Store(stateRunning)
-		defer s.state.Store(stateStopped)
 		if err := s.register(ctx); err != nil {
-			return 0, err
+			s.state.Store(stateStopped)
+			return err
 		}
 		s.startLoops()
-		n, err := s.tick(ctx)
-		return n, errors.Join(err, s.endAll())
 	}
-	return s.tick(ctx)
+	s.ticks++
+	return nil
+}
+
+// endTick leaves the store after the last of the ticks, unless the scheduler was started or shut down meanwhile.
+func (s *Scheduler) endTick() error {
+	s.lifecycle.Lock()
+	defer s.lifecycle.Unlock()
+	s.ticks--
+	if s.ticks > 0 || s.started || s.state.Load() != stateRunning {
+		return nil
+	}
+	err := s.endAll()
+	s.state.Store(stateStopped)
+	return err
 }
 
 func (s *Scheduler) tick(ctx context.Context) (int, error) {

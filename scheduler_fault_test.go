@@ -22,11 +22,30 @@ type gate struct {
 	panics atomic.Bool
 	forget atomic.Bool // the answer of the next claim that took something is lost
 	held   atomic.Pointer[chan struct{}]
+	// hung is the method whose next call hangs, until its context ends.
+	hung atomic.Pointer[hung]
 }
+
+type hung struct {
+	method string
+	once   atomic.Bool
+	goOn   chan struct{}
+}
+
+// hang makes the next call of the method hang until goOn, or its context's end.
+func (g *gate) hang(method string) { g.hung.Store(&hung{method: method, goOn: make(chan struct{})}) }
+func (g *gate) goOn()              { close(g.hung.Load().goOn) }
 
 var errAway = fmt.Errorf("the disk is on holiday: %w", ruqi.ErrUnavailable)
 
-func (g *gate) pass(ctx context.Context) error {
+func (g *gate) pass(ctx context.Context, method string) error {
+	if h := g.hung.Load(); h != nil && h.method == method && !h.once.Swap(true) {
+		select {
+		case <-h.goOn:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	if held := g.held.Load(); held != nil {
 		select {
 		case <-*held:
@@ -51,7 +70,7 @@ func (g *gate) hold() (release func()) {
 }
 
 func (g *gate) Claim(ctx context.Context, r ruqi.ClaimRequest, decide func(time.Time, []ruqi.Due) []ruqi.Plan) (ruqi.Claimed, error) {
-	if err := g.pass(ctx); err != nil {
+	if err := g.pass(ctx, "Claim"); err != nil {
 		return ruqi.Claimed{}, err
 	}
 	claimed, err := g.Store.Claim(ctx, r, decide)
@@ -62,35 +81,35 @@ func (g *gate) Claim(ctx context.Context, r ruqi.ClaimRequest, decide func(time.
 }
 
 func (g *gate) Finish(ctx context.Context, o ruqi.Owner, d []ruqi.Done) ([]int64, error) {
-	if err := g.pass(ctx); err != nil {
+	if err := g.pass(ctx, "Finish"); err != nil {
 		return nil, err
 	}
 	return g.Store.Finish(ctx, o, d)
 }
 
 func (g *gate) WriteRuns(ctx context.Context, o ruqi.Owner, u []ruqi.RunUpdate) ([]int64, error) {
-	if err := g.pass(ctx); err != nil {
+	if err := g.pass(ctx, "WriteRuns"); err != nil {
 		return nil, err
 	}
 	return g.Store.WriteRuns(ctx, o, u)
 }
 
 func (g *gate) Beat(ctx context.Context, i ruqi.Instance) (ruqi.Instance, error) {
-	if err := g.pass(ctx); err != nil {
+	if err := g.pass(ctx, "Beat"); err != nil {
 		return ruqi.Instance{}, err
 	}
 	return g.Store.Beat(ctx, i)
 }
 
 func (g *gate) Rescue(ctx context.Context, o ruqi.Owner, limit int, decide func(time.Time, ruqi.Run, *ruqi.JobRecord) ruqi.Done) ([]ruqi.Run, error) {
-	if err := g.pass(ctx); err != nil {
+	if err := g.pass(ctx, "Rescue"); err != nil {
 		return nil, err
 	}
 	return g.Store.Rescue(ctx, o, limit, decide)
 }
 
 func (g *gate) EditJobs(ctx context.Context, q ruqi.JobQuery, decide func(time.Time, string, *ruqi.JobRecord, int) ruqi.Change) ([]ruqi.JobRecord, []ruqi.Run, error) {
-	if err := g.pass(ctx); err != nil {
+	if err := g.pass(ctx, "EditJobs"); err != nil {
 		return nil, nil, err
 	}
 	return g.Store.EditJobs(ctx, q, decide)
@@ -465,6 +484,94 @@ func TestAMachineThatSleptAloneKeepsItsRuns(t *testing.T) {
 		all := runs(t, w.s, "long")
 		if len(all) != 1 || all[0].State != ruqi.RunSucceeded {
 			t.Fatalf("after the sleep the run is %v", states(all))
+		}
+	})
+}
+
+// One call of the store that hangs, whichever it is, costs this instance no run.
+func TestACallThatHangsCostsNoRun(t *testing.T) {
+	for _, method := range []string{"Claim", "Finish", "WriteRuns", "Beat", "Rescue"} {
+		t.Run(method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.Open(memory.Options{})
+				g := &gate{Store: store}
+				s, other := newScheduler(t, g, newRegistry(), ruqi.Options{Instance: "a"}), newScheduler(t, store, newRegistry(), ruqi.Options{Instance: "b"})
+				for _, each := range []*ruqi.Scheduler{s, other} {
+					if err := each.Start(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				other.Pause()
+				_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "long", Trigger: trigger.Every(time.Minute), Policy: ruqi.Policy{MaxRuns: 1}, Task: ruqi.Do(func(ctx context.Context) error {
+					for range 120 {
+						fmt.Fprint(ruqi.Output(ctx), "word ")
+						if err := sleeping(time.Second)(ctx); err != nil {
+							return err
+						}
+					}
+					return nil
+				})}, ruqi.Fail)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute + 10*time.Second)
+				g.hang(method)
+				time.Sleep(30 * time.Second)
+				if all := runs(t, other, "long"); len(all) != 1 || all[0].State != ruqi.RunRunning {
+					t.Errorf("while one %s hangs the run is %v (%s)", method, states(all), all[0].Reason)
+				}
+				g.goOn()
+				time.Sleep(3 * time.Minute)
+				if all := runs(t, other, "long"); len(all) != 1 || all[0].State != ruqi.RunSucceeded {
+					t.Errorf("after it the run is %v", states(all))
+				}
+				for _, each := range []*ruqi.Scheduler{s, other} {
+					if err := each.Shutdown(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
+
+// A run whose end was asked for does not begin anew when its instance dies.
+func TestACancelledRunOfADeadInstanceStaysCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.Open(memory.Options{})
+		g := &gate{Store: store}
+		registry := newRegistry()
+		ruqi.Func(registry, "work", func(ctx context.Context, _ struct{}) error { return sleeping(time.Hour)(context.WithoutCancel(ctx)) })
+		frozen, healthy := newScheduler(t, g, registry, ruqi.Options{Instance: "frozen"}), newScheduler(t, store, registry, ruqi.Options{Instance: "healthy"})
+		if err := frozen.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := frozen.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(24 * time.Hour), Task: ruqi.Call("work", nil), Policy: ruqi.Policy{OnLost: ruqi.LostRerun}}, ruqi.Fail)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run, err := frozen.RunNow(t.Context(), "j", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		release := g.hold()
+		if _, err := healthy.CancelRun(t.Context(), run.ID, "ann"); err != nil {
+			t.Fatal(err)
+		}
+		if err := healthy.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if all := runs(t, healthy, "j"); len(all) != 1 || all[0].State != ruqi.RunCancelled || !strings.Contains(all[0].Reason, "ann") {
+			t.Errorf("recorded %+v, want the one run as cancelled by ann", all)
+		}
+		release()
+		time.Sleep(2 * time.Hour)
+		for _, s := range []*ruqi.Scheduler{frozen, healthy} {
+			if err := s.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }

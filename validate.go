@@ -24,8 +24,8 @@ const (
 	maxPolicyTime  = 400 * 24 * time.Hour // longer than a leap year: nothing real waits longer
 )
 
-// withDefaults fills in what is open.
-func (p Policy) withDefaults() Policy {
+// WithDefaults returns the policy with what is open filled in.
+func (p Policy) WithDefaults() Policy {
 	if p.Coalesce == nil {
 		p.Coalesce = &coalesceByDefault
 	}
@@ -123,7 +123,7 @@ func (s *Scheduler) complete(spec JobSpec) (JobSpec, error) {
 	if spec.Priority < -maxPriority || spec.Priority > maxPriority {
 		faults.Add("/priority", fmt.Sprint(spec.Priority), "out of range (-%d to %d)", maxPriority, maxPriority)
 	}
-	spec.Policy = spec.Policy.withDefaults()
+	spec.Policy = spec.Policy.WithDefaults()
 	spec.Policy.check(&faults)
 	spec.Task, spec.Executor = s.completeTask(&faults, spec)
 	if isNil(spec.Trigger) {

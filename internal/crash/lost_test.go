@@ -72,3 +72,30 @@ func TestCrashLostRuns(t *testing.T) {
 	v.term()
 	u.ledger.judge(t, s.store(), false)
 }
+
+// TestCrashRowWithoutOwner marks a run as running by an instance that nobody knows, as a store
+// that was mended by hand may have it: its job must not be held up for ever.
+func TestCrashRowWithoutOwner(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	v, c := s.start()
+	u := &users{site: s, gate: newGateway(), ledger: newLedger(), wait: 10 * time.Second}
+	addAll(t, u, c, []order{{id: "held", group: alone, every: 100 * time.Millisecond, limit: 1, catchup: 1, coalesce: true}})
+	await(t, "first run", lostWait, func() bool { return newest(t, c, "held", ruqi.RunSucceeded).ID != 0 })
+	v.term()
+	last := readStore(t, s.store()).rows["held"][0]
+	db := database(t, s.store())
+	if _, err := db.ExecContext(t.Context(), "UPDATE rq_run SET state = 1, finished = NULL, instance = 'nobody', epoch = 1000 WHERE id = ?", last.ID); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	v, c = s.start()
+	await(t, "end of the run without an owner", lostWait, func() bool {
+		r := newest(t, c, "held", ruqi.RunLost)
+		return r.ID == last.ID && r.Reason != ""
+	})
+	await(t, "next run", lostWait, func() bool { return newest(t, c, "held", ruqi.RunSucceeded).ID > last.ID })
+	v.term()
+}

@@ -209,7 +209,7 @@ var rescueRules = []rule{
 	{name: "Rescue/limit", check: rescueLimit,
 		law: "Rescue ends at most limit runs a step, oldest first"},
 	{name: "Rescue/rerun", check: rescueRerun,
-		law: "a rerun that decide asks for is inserted in the same step, and EndJob and RemoveJob act as in Finish"},
+		law: "a rerun that decide asks for is inserted in the same step and its id set in Again, and EndJob and RemoveJob act as in Finish"},
 	{name: "Rescue/job gone", check: rescueGone,
 		law: "decide gets the run's job as it is, nil if it is gone"},
 	{name: "Rescue/forget", check: rescueForgets,
@@ -311,11 +311,13 @@ func rescueRerun(p *probe) {
 	owner := p.owner("b")
 	dead := p.orphan("a", "job")
 	p.set("job", func(r *ruqi.JobRecord) { r.State = ruqi.JobFinished })
+	var written *ruqi.Run
 	_, err := p.Rescue(p.ctx, owner, 10, func(now time.Time, dead ruqi.Run, job *ruqi.JobRecord) ruqi.Done {
 		done := lose(now, dead, job)
 		again := row(job.ID, ruqi.CauseRetry, ruqi.RunQueued, dead.Nominal)
 		again.Attempt, again.ParentID, again.Due = 2, dead.ID, time.Time{}
 		done.Again, done.RemoveJob = &again, true
+		written = done.Again
 		return done
 	})
 	p.must("rescue", err)
@@ -323,6 +325,7 @@ func rescueRerun(p *probe) {
 	if len(rows) != 2 || rows[0].State != ruqi.RunQueued || rows[0].Attempt != 2 || rows[0].ParentID != dead.ID {
 		p.fatalf("after a rerun the rows are %+v, want a queued second attempt and the lost first", rows)
 	}
+	equal(p, "the id that the store set in Done.Again", written.ID, rows[0].ID)
 	p.wantTime("Due of the rerun", &rows[0].Due, p.in(0))
 	equal(p, "the job with a rerun waiting is there", p.hasJob("job"), true)
 	same(p, "the rows started", runIDs(p.claim(request(owner), fire).Runs), []int64{rows[0].ID})

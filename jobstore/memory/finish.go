@@ -70,7 +70,9 @@ func (s *Store) finish(r *run, d *ruqi.Done, now int64) {
 		if d.Again.Due.IsZero() {
 			d.Again.Due = timeOf(now)
 		}
-		s.insert(h, d.Again, r.life, now)
+		if again := s.insert(h, d.Again, r.life, now); again != nil {
+			d.Again.ID = again.id
+		}
 	}
 	j := h.job
 	if j == nil {

@@ -84,7 +84,7 @@ func (st *step) afterFinish(done *ruqi.Done) error {
 		return err
 	}
 	if done.Again != nil {
-		if err := st.again(*done.Again, job); err != nil {
+		if done.Again.ID, err = st.again(*done.Again, job); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,7 @@ func (st *step) afterFinish(done *ruqi.Done) error {
 
 // again inserts the next attempt. Without its job it is cancelled at once, as the queued
 // rows were when the job was removed.
-func (st *step) again(run ruqi.Run, job *jobRow) error {
+func (st *step) again(run ruqi.Run, job *jobRow) (id int64, err error) {
 	if run.Due.IsZero() {
 		run.Due = st.now
 	}
@@ -115,8 +115,8 @@ func (st *step) again(run ruqi.Run, job *jobRow) error {
 	} else if run.State == ruqi.RunQueued {
 		run.State, run.Reason = ruqi.RunCancelled, "job removed"
 	}
-	_, err := st.insertRun(&run, name)
-	return err
+	_, err = st.insertRun(&run, name)
+	return run.ID, err
 }
 
 const sqlReason = `SELECT reason FROM rq_run WHERE id = ?`

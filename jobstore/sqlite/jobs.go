@@ -306,7 +306,6 @@ func (e *edit) insertRuns(runs []ruqi.Run, jobName string) error {
 				break // the fire has its outcome already
 			}
 			run.Nominal = run.Nominal.Add(time.Microsecond)
-			run.Due = run.Nominal
 		}
 	}
 	return nil
