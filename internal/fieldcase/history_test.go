@@ -126,6 +126,75 @@ func TestJobsAreInTimeBesidePurgesAndOutput(t *testing.T) {
 	}
 }
 
+// PG01, PG03: of thousands of jobs and of many runs at once, each is reached by paging, and no page takes long.
+func TestLongListsComeInShortPages(t *testing.T) {
+	const jobs, runs = 5000, 40
+	store := openSQLite(t, filepath.Join(t.TempDir(), "ruqi.db"), time.Now)
+	registry := ruqi.NewRegistry()
+	trigger.Register(registry)
+	gofunc.Register(registry)
+	held := make(chan struct{})
+	ruqi.Func(registry, "work", func(context.Context, work) error { <-held; return nil })
+	scheduler, err := ruqi.New(store, registry, ruqi.Options{Zone: time.UTC, Logger: slog.New(slog.DiscardHandler), Lease: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &node{Scheduler: scheduler, t: t}
+	for i := range jobs {
+		n.add(fmt.Sprintf("j%04d", i), trigger.Every(24*time.Hour), 0, ruqi.Policy{})
+	}
+	seen, worst := map[string]bool{}, time.Duration(0)
+	for query := (ruqi.JobQuery{}); ; {
+		begin := time.Now()
+		page, err := n.Jobs(t.Context(), query)
+		worst = max(worst, time.Since(begin))
+		if err != nil || page.Total != jobs || len(page.Jobs) > ruqi.DefaultPage {
+			t.Fatalf("a page has %d of %d jobs, %v", len(page.Jobs), page.Total, err)
+		}
+		for i := range page.Jobs {
+			seen[page.Jobs[i].ID] = true
+		}
+		if query.Cursor = page.Next; query.Cursor == "" {
+			break
+		}
+	}
+	t.Logf("the slowest page took %s", worst)
+	if len(seen) != jobs || worst > 300*time.Millisecond {
+		t.Errorf("%d of %d jobs were listed, the slowest page took %s", len(seen), jobs, worst)
+	}
+	for i := range runs {
+		if _, err := n.RunNow(t.Context(), fmt.Sprintf("j%04d", i), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	started := make(chan struct{}, runs)
+	n.Listen(func(ruqi.Event) { started <- struct{}{} }, ruqi.EventRunStarted)
+	if err := n.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer stop(n)
+	defer close(held)
+	for range runs {
+		<-started
+	}
+	running := map[int64]bool{}
+	for query := (ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunRunning}, Limit: 7}); ; {
+		page, err := n.Runs(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range page.Runs {
+			running[page.Runs[i].ID] = true
+		}
+		if query.Cursor = page.Next; query.Cursor == "" {
+			break
+		}
+	}
+	if len(running) != runs {
+		t.Errorf("%d of %d runs are listed as running", len(running), runs)
+	}
+}
+
 // MH05: nothing is kept in memory of a run that has ended.
 func TestAHundredThousandRunsLeaveNothing(t *testing.T) {
 	const jobs, each = 100, 1000

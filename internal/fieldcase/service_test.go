@@ -217,7 +217,8 @@ func TestAServiceThatIsStoppedOverADueTime(t *testing.T) {
 	}
 }
 
-// WK05: a date that was a second ahead when it was written, and is past when it arrives, runs at once.
+// WK05, DB07: a date that was a second ahead when it was written, and is past when it arrives, runs at once, and stays
+// exact to the microsecond.
 func TestADateThatPassesOnItsWayRunsAtOnce(t *testing.T) {
 	s := serve(t)
 	sent := time.Now()
@@ -226,8 +227,12 @@ func TestADateThatPassesOnItsWayRunsAtOnce(t *testing.T) {
 		rows := s.rows("date")
 		return len(rows) == 1 && rows[0].State == ruqi.RunSucceeded
 	})
-	if late := s.rows("date")[0].Started.Sub(sent); late > 5*time.Second {
+	row := s.rows("date")[0]
+	if late := row.Started.Sub(sent); late > 5*time.Second {
 		t.Errorf("it was started %s after it arrived", late)
+	}
+	if want := sent.Add(-time.Second).Truncate(time.Microsecond); !row.Nominal.Equal(want) {
+		t.Errorf("it is of %s, want %s", row.Nominal, want)
 	}
 }
 
@@ -238,7 +243,7 @@ func TestACommandAddsAJob(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parent := command.Shell(`exec "$RUQI" job add child --at "$(date -u -d '+1 second' +%Y-%m-%dT%H:%M:%S.%NZ)" -- true`).WithEnv(map[string]string{
+	parent := command.Shell(`exec "$RUQI" job add child --every 1s --max-runs 1 -- true`).WithEnv(map[string]string{
 		"RUQI": path, "RUQI_SERVER": s.address, "RUQI_DATA_DIR": s.dir,
 	})
 	s.add("parent", trigger.Date(time.Now().Add(time.Second)), parent, ruqi.Policy{})
@@ -250,8 +255,9 @@ func TestACommandAddsAJob(t *testing.T) {
 	if len(rows) != 1 || rows[0].State != ruqi.RunSucceeded {
 		t.Fatalf("the parent's rows are %+v", rows)
 	}
-	if late := s.rows("child")[0].Started.Sub(s.rows("child")[0].Nominal); late < 0 || late > 3*time.Second {
-		t.Errorf("the child was started %s late", late)
+	child := s.rows("child")[0]
+	if late, apart := child.Started.Sub(child.Nominal), child.Nominal.Sub(*rows[0].Started); late < 0 || late > 3*time.Second || apart < time.Second || apart > 4*time.Second {
+		t.Errorf("the child was due %s after its parent and started %s late", apart, late)
 	}
 }
 
