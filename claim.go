@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -58,6 +59,9 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 		default:
 			backoff = firstBackoff
 			wait, fruitless = nextLook(&claimed, fruitless)
+			if s.unread.grown.Swap(false) { // what was found unreadable stood in the way of others
+				wait, fruitless = 0, leastWait
+			}
 		}
 		timer.Reset(wait)
 	}
@@ -106,13 +110,12 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 		return Claimed{}, nil, err
 	}
 	for id, err := range decided.broken {
-		if s.unread.add(id) {
+		if s.unread.add(id, err.Error()) {
 			s.log.Error("job cannot be read; it is parked on this instance", "job", id, "error", err)
 			s.emit(Event{Kind: EventJobParked, JobID: id, Reason: err.Error()})
 		}
 	}
 	s.blocked.Store(claimed.Next != nil && !claimed.Next.After(claimed.Now))
-	s.unread.forget(claimed.Now)
 	s.looks.note(claimed.Now, claimed.Next)
 	if s.watch.see(claimed.Now) < 0 {
 		s.reanchorAll(ctx)
@@ -181,57 +184,83 @@ func (s *Scheduler) planSafely(now time.Time, due Due, free int) (plan Plan, tak
 	return planJob(now, due, spec, free)
 }
 
-// unreadEvery is how long a job that could not be read is left alone: a changed
-// definition is noticed after that.
-const unreadEvery = 10 * time.Second
+// unreadFor is how long a job that could not be read is left alone: a changed definition is noticed after that.
+const unreadFor = 30 * time.Second
 
 // maxUnread bounds the ids sent with each claim.
-const maxUnread = 1000
+const maxUnread = 10_000
 
 // unreadJobs remembers which jobs this instance cannot read, so that they do not stand in the
-// way of others, and forgets them from time to time, so that a mended one goes on.
+// way of others, each for a while, so that a mended one goes on.
 type unreadJobs struct {
-	mu    sync.Mutex // guards all
-	known map[string]bool
-	told  map[string]bool
-	since time.Time
+	mu    sync.Mutex // guards known, told
+	known map[string]unreadJob
+	told  map[string]string // id to what was logged, so that it is logged once
+	grown atomic.Bool       // known has a new one since the claim loop looked
 }
 
+type unreadJob struct {
+	until time.Time // on this process's clock
+	why   string
+}
+
+// ids lists the jobs to leave alone now.
 func (u *unreadJobs) ids() []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if len(u.known) == 0 {
 		return nil
 	}
+	now := time.Now()
 	ids := make([]string, 0, len(u.known))
-	for id := range u.known {
+	for id, job := range u.known {
+		if now.After(job.until) {
+			delete(u.known, id)
+			continue
+		}
 		ids = append(ids, id)
 	}
 	return ids
 }
 
-// add reports whether the job was not known to be unreadable since the program began.
-func (u *unreadJobs) add(id string) bool {
+// add reports whether this fault of the job was not told before.
+func (u *unreadJobs) add(id, why string) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.known == nil {
-		u.known, u.told = map[string]bool{}, map[string]bool{}
+		u.known, u.told = map[string]unreadJob{}, map[string]string{}
 	}
 	if len(u.known) < maxUnread {
-		u.known[id] = true
+		u.known[id] = unreadJob{time.Now().Add(unreadFor), why}
+		u.grown.Store(true)
 	}
-	if u.told[id] {
+	if u.told[id] == why {
 		return false
 	}
-	u.told[id] = true
+	if len(u.told) >= maxUnread {
+		clear(u.told)
+	}
+	u.told[id] = why
 	return true
 }
 
-func (u *unreadJobs) forget(now time.Time) {
+// why says why a job is left alone; empty when it is not.
+func (u *unreadJobs) why(id string) string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if now.Sub(u.since) >= unreadEvery || now.Before(u.since) {
-		u.since = now
-		clear(u.known)
-	}
+	return u.known[id].why
+}
+
+// len counts the jobs left alone.
+func (u *unreadJobs) len() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return len(u.known)
+}
+
+// forget makes a job count as readable again: its definition was changed here.
+func (u *unreadJobs) forget(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.known, id)
 }

@@ -26,6 +26,7 @@ func (s *Scheduler) editOne(ctx context.Context, id string, decide func(now time
 		return change
 	})
 	if err == nil {
+		s.unread.forget(id)
 		s.kick()
 		s.emitSettled(runs)
 	}
@@ -149,8 +150,8 @@ func (s *Scheduler) write(spec *JobSpec, old *JobRecord, next fire) (Change, err
 // redefine replaces the definition of a stored job, which keeps its next time if its trigger is the same.
 func (s *Scheduler) redefine(old *JobRecord, given JobSpec, now time.Time) (Change, error) {
 	oldSpec, err := s.specOf(old)
-	if err != nil {
-		oldSpec = nil
+	if err != nil || s.unread.why(old.ID) != "" {
+		oldSpec = nil // what cannot be read, or breaks its law, has nothing to be compared with
 	}
 	spec, same, err := s.rebind(given, oldSpec, now)
 	if err != nil {
@@ -252,7 +253,7 @@ func (s *Scheduler) settle(rec *JobRecord, now time.Time, reason string) []Run {
 	spec, err := s.specOf(rec)
 	if err != nil {
 		spec = nil
-	} else if all, err := dueFires(unjittered(spec), fire{first.nominal, first.nominal}, now, 1); err == nil && all.count() > 1 {
+	} else if all, err := dueSafely(unjittered(spec), fire{first.nominal, first.nominal}, now); err == nil && all.count() > 1 {
 		last := fire{all.olderTo, all.olderTo}
 		if n := len(all.newest); n > 0 {
 			last = all.newest[n-1]
@@ -262,6 +263,16 @@ func (s *Scheduler) settle(rec *JobRecord, now time.Time, reason string) []Run {
 		return []Run{row}
 	}
 	return []Run{newRun(rec, spec, CauseSchedule, first, RunMissed, reason)}
+}
+
+// dueSafely is dueFires for a trigger that may panic: a job must be removable all the same.
+func dueSafely(spec *JobSpec, first fire, now time.Time) (all fires, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("its trigger panicked: %v", p)
+		}
+	}()
+	return dueFires(spec, first, now, 1)
 }
 
 // unjittered is the definition as its trigger alone sees it: a fire whose time has come counts, also
@@ -425,7 +436,7 @@ func (s *Scheduler) RemoveJobs(ctx context.Context, query JobQuery) (int, error)
 
 // RunNow implements Operations.
 func (s *Scheduler) RunNow(ctx context.Context, id string, params json.RawMessage) (Run, error) {
-	if _, err := paramsOf(params); err != nil {
+	if err := checkParams(params); err != nil {
 		var faults Faults
 		faults.Merge("/params", err)
 		return Run{}, faults.Err()

@@ -265,3 +265,32 @@ func TestAChangedTriggerCountsFromNow(t *testing.T) {
 		}
 	})
 }
+
+// Who thinks better of delete_when_finished while the last run is on keeps the job.
+func TestDeleteWhenFinishedIsTakenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Second), Task: ruqi.Do(sleeping(10 * time.Second)), Policy: ruqi.Policy{MaxRuns: 1, DeleteWhenFinished: true}})
+		time.Sleep(2 * time.Second)
+		if _, err := w.s.ModifyJob(t.Context(), "j", func(job *ruqi.Job) error { job.Policy.DeleteWhenFinished = false; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Second)
+		if job, err := w.s.Job(t.Context(), "j"); err != nil || job.State != ruqi.JobFinished {
+			t.Errorf("after its last run the job is %s, %v", job.State, err)
+		}
+	})
+}
+
+func TestParamsWithoutNUL(t *testing.T) {
+	s := newScheduler(t, memory.Open(memory.Options{}), newRegistry(), ruqi.Options{})
+	spec := ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing)}
+	for params, fine := range map[string]bool{`{"a":"b"}`: true, `{"a":"\\u0000"}`: true, `{"a":"\u0000"}`: false, `{"a":[{"b\u0000":1}]}`: false, "{\"a\":\"\xff\"}": false} {
+		spec.Params = []byte(params)
+		if _, _, err := s.AddJob(t.Context(), spec, ruqi.Replace); (err == nil) != fine {
+			t.Errorf("params %q give %v", params, err)
+		}
+	}
+}

@@ -201,7 +201,26 @@ func (a *activeRun) call() (result Result) {
 	if !ok {
 		return Result{Err: fmt.Errorf("no executor for tasks of kind %q", a.spec.Task.Kind())}
 	}
-	return executor.Execute(a.ctx, a.spec.Task, Execution{Run: a.run, Output: &a.output, KillGrace: a.spec.Policy.KillGrace, Hard: a.s.hard})
+	result = executor.Execute(a.ctx, a.spec.Task, Execution{Run: a.run, Output: &a.output, KillGrace: a.spec.Policy.KillGrace, Hard: a.s.hard})
+	result.Err = plain(result.Err)
+	return result
+}
+
+// A plainError is what the engine keeps of a task's error. It is read here, where a panic of the error's own methods (a
+// nil pointer in an interface, say) is still the run's.
+type plainError struct {
+	text   string
+	finish bool
+}
+
+func (e plainError) Error() string        { return e.text }
+func (e plainError) Is(target error) bool { return e.finish && target == Finish }
+
+func plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return plainError{text: cutReason(err.Error()), finish: errors.Is(err, Finish)}
 }
 
 // stopBy ends the run's context. What does not stop by itself is given up after its kill grace and abandonAfter.
@@ -258,7 +277,7 @@ func (a *activeRun) outcome(err error) (RunState, string) {
 	case cause == nil && (err == nil || errors.Is(err, Finish)):
 		return RunSucceeded, ""
 	case cause == nil:
-		return RunFailed, cutReason(err.Error())
+		return RunFailed, err.Error()
 	case errors.Is(cause, errTimeout):
 		return RunTimedOut, fmt.Sprintf("ended after its timeout of %s", a.spec.Policy.Timeout)
 	default:

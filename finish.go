@@ -166,6 +166,7 @@ func (s *Scheduler) finish(ctx context.Context, owner Owner, batch []finishedRun
 		}
 		return nil
 	})
+	s.removeAsStored(ctx, done)
 	late, err := s.finishDone(ctx, owner, done)
 	if ctx.Err() != nil && err != nil { // the scheduler gives up: the rows will be lost with its lease
 		for _, f := range batch {
@@ -181,6 +182,33 @@ func (s *Scheduler) finish(ctx context.Context, owner Owner, batch []finishedRun
 		s.log.Warn("runs ended after they were taken away; nothing was changed", "runs", late)
 	}
 	s.settleEnds(batch, late)
+}
+
+// removeAsStored takes delete_when_finished from the definitions as they are now: since the claim
+// a user may have thought better of it.
+func (s *Scheduler) removeAsStored(ctx context.Context, done []Done) {
+	var ids []string
+	for i := range done {
+		if done[i].RemoveJob {
+			ids = append(ids, done[i].Run.JobID)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	page, err := s.store.Jobs(ctx, JobQuery{IDs: ids, Limit: MaxPage})
+	if err != nil {
+		return // as it was when the run was claimed
+	}
+	keep := map[string]bool{}
+	for i := range page.Jobs {
+		if spec, err := s.specOf(&page.Jobs[i]); err == nil && !spec.Policy.DeleteWhenFinished {
+			keep[page.Jobs[i].ID] = true
+		}
+	}
+	for i := range done {
+		done[i].RemoveJob = done[i].RemoveJob && !keep[done[i].Run.JobID]
+	}
 }
 
 // finishDone writes ends while the store is only unavailable.

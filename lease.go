@@ -121,12 +121,22 @@ func (s *Scheduler) beatLimit() time.Duration { return 2 * s.heartbeat() }
 func (s *Scheduler) beatLoop(ctx context.Context) {
 	ticker := time.NewTicker(s.heartbeat())
 	defer ticker.Stop()
+	again := time.NewTimer(0) // when a lost life is followed by the next
+	again.Stop()
+	var lastLost time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-again.C:
 		case <-s.lease.asks:
+			if s.lease.isOver() {
+				continue
+			}
+		case <-ticker.C:
+			if s.lease.isOver() && (time.Since(lastLost) < s.options.Lease || s.state.Load() != stateRunning) {
+				continue
+			}
 		}
 		owner, trusted := s.lease.owner(), s.lease.trusted()
 		if s.lease.isOver() {
@@ -140,9 +150,20 @@ func (s *Scheduler) beatLoop(ctx context.Context) {
 			return
 		case errors.Is(err, ErrLeaseLost):
 			s.lost(owner)
-			s.lease.ask() // begin anew, at once
+			switch {
+			case s.state.Load() != stateRunning: // the end: no new life for what is left
+			case time.Since(lastLost) < s.options.Lease:
+				s.log.Error("lease lost twice in a row: another process may use this instance's name", "instance", owner.Instance)
+				again.Reset(s.options.Lease)
+			default:
+				again.Reset(0) // begin anew, at once
+			}
+			lastLost = time.Now()
 		case err != nil:
 			s.log.Warn("heartbeat failed", "error", err)
+			if owner.Epoch == 0 {
+				again.Reset(s.heartbeat())
+			}
 		case !trusted:
 			s.kick() // nothing could be claimed meanwhile
 		}

@@ -1,18 +1,20 @@
 package ruqi
 
 import (
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
 // Options tune a Scheduler. The zero value is ready for use.
 type Options struct {
 	// Instance names this process in a shared store; two live ones must not share
-	// a name. Defaults to HOST:PID.
+	// a name. Defaults to HOST:PID:RANDOM.
 	Instance string
 	// Zone is where triggers without a zone live. Nil: HostZone.
 	Zone *time.Location
@@ -59,7 +61,8 @@ func (o Options) withDefaults(cpus int) (Options, error) {
 		if err != nil {
 			host = "localhost"
 		}
-		o.Instance = fmt.Sprintf("%s:%d", host, os.Getpid())
+		// Containers often have process 1 and may share a host name: chance keeps their names apart.
+		o.Instance = fmt.Sprintf("%s:%d:%s", host, os.Getpid(), strings.ToLower(rand.Text()[:6]))
 	}
 	if len(o.Instance) > 255 {
 		faults.Add("/instance", o.Instance, "longer than 255 bytes")

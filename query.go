@@ -66,6 +66,9 @@ func (s *Scheduler) Jobs(ctx context.Context, query JobQuery) (JobPage, error) {
 	default:
 		faults.Add("/state", string(query.State), "unknown word; accepted are active, paused and finished")
 	}
+	if len(query.Tags) > maxTags {
+		faults.Add("/tag", "", "%d tags; a job has at most %d", len(query.Tags), maxTags)
+	}
 	if err := faults.Err(); err != nil {
 		return JobPage{}, err
 	}
@@ -281,6 +284,7 @@ func (s *Scheduler) Status(ctx context.Context) (Status, error) {
 					status.Parked += n
 				}
 			}
+			status.Parked += int64(s.unread.len())
 		}
 	}
 	if ctx.Err() != nil {

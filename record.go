@@ -60,6 +60,8 @@ func (s *Scheduler) job(rec *JobRecord) Job {
 	job.JobSpec = job.JobSpec.clone()
 	if err != nil && rec.State != JobFinished {
 		job.Parked = "cannot be read: " + err.Error()
+	} else if why := s.unread.why(rec.ID); why != "" && rec.State == JobActive {
+		job.Parked = "left alone: " + why
 	}
 	return job
 }

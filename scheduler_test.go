@@ -190,6 +190,11 @@ func TestAFunctionThatHangsIsGivenUp(t *testing.T) {
 	})
 }
 
+// A typedNil is an error whose methods fail on a nil pointer.
+type typedNil struct{ text string }
+
+func (e *typedNil) Error() string { return e.text }
+
 func TestFailuresStayWithTheirRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
@@ -202,9 +207,10 @@ func TestFailuresStayWithTheirRun(t *testing.T) {
 		w.add(ruqi.JobSpec{ID: "panics", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { panic("oh") })})
 		w.add(ruqi.JobSpec{ID: "fails", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { return errors.New("no luck") })})
 		w.add(ruqi.JobSpec{ID: "exits", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { runtime.Goexit(); return nil })})
+		w.add(ruqi.JobSpec{ID: "bad error", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { var e *typedNil; return e })})
 		w.add(ruqi.JobSpec{ID: "works", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)})
 		time.Sleep(20*time.Minute + 500*time.Millisecond)
-		for id, want := range map[string]ruqi.RunState{"panics": ruqi.RunFailed, "fails": ruqi.RunFailed, "exits": ruqi.RunFailed, "works": ruqi.RunSucceeded} {
+		for id, want := range map[string]ruqi.RunState{"panics": ruqi.RunFailed, "fails": ruqi.RunFailed, "exits": ruqi.RunFailed, "bad error": ruqi.RunFailed, "works": ruqi.RunSucceeded} {
 			all := runs(t, w.s, id)
 			if n := states(all)[want]; n < 1000 || n != len(all) {
 				t.Errorf("%s: %v, want all %s", id, states(all), want)

@@ -1,7 +1,9 @@
 package ruqi
 
 import (
+	"bytes"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -115,7 +117,7 @@ func (s *Scheduler) complete(spec JobSpec) (JobSpec, error) {
 		faults.Add("/description", spec.Description, "accepted is UTF-8 text of at most %d characters", maxDescription)
 	}
 	checkWords(&faults, spec)
-	if _, err := paramsOf(spec.Params); err != nil {
+	if err := checkParams(spec.Params); err != nil {
 		faults.Merge("/params", err)
 	} else if len(spec.Params) > maxParams {
 		faults.Add("/params", "", "%d bytes; accepted are at most %d", len(spec.Params), maxParams)
@@ -191,6 +193,44 @@ func binding(stored *JobSpec) (*time.Location, time.Time) {
 		return bound.Binding()
 	}
 	return nil, time.Time{}
+}
+
+// checkParams accepts a JSON object in UTF-8 without NUL characters, which neither an environment nor
+// every database takes.
+func checkParams(params json.RawMessage) error {
+	if !utf8.Valid(params) {
+		return Invalid("", "", "not UTF-8")
+	}
+	members, err := paramsOf(params)
+	if err != nil || !bytes.Contains(params, []byte("\\u0000")) {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		var value any
+		if err := json.Unmarshal(members[name], &value); err != nil {
+			return Invalid("/"+escapePointer(name), "", "not JSON: %v", err)
+		}
+		if strings.ContainsRune(name, 0) || holdsNUL(value) {
+			return Invalid("/"+escapePointer(name), "", "holds a NUL character")
+		}
+	}
+	return nil
+}
+
+func holdsNUL(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return strings.ContainsRune(v, 0)
+	case []any:
+		return slices.ContainsFunc(v, holdsNUL)
+	case map[string]any:
+		for name, member := range v {
+			if strings.ContainsRune(name, 0) || holdsNUL(member) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func checkWords(faults *Faults, spec JobSpec) {

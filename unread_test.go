@@ -1,0 +1,184 @@
+package ruqi_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+// A broken record neither stops the loop nor is lost; mended, it goes on.
+func TestAJobThatCannotBeReadIsParked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.Open(memory.Options{})
+		s := newScheduler(t, store, newRegistry(), ruqi.Options{})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		parked := make(chan ruqi.Event, 10)
+		s.Listen(func(e ruqi.Event) { parked <- e }, ruqi.EventJobParked)
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "works", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+		put := func(spec string, version int64) {
+			_, _, err := store.EditJobs(t.Context(), ruqi.JobQuery{IDs: []string{"odd"}}, func(now time.Time, id string, old *ruqi.JobRecord, _ int) ruqi.Change {
+				return ruqi.Change{Job: &ruqi.JobRecord{ID: id, Name: id, State: ruqi.JobActive, Pool: "default", Needs: "func:closure", MaxInstances: 1,
+					NextNominal: &now, NextDue: &now, Version: version, Spec: []byte(spec)}}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(`{"v":9,"trigger":{"kind":"moon","phase":"full"},"task":{"kind":"func","name":"closure"}}`, 1)
+		time.Sleep(10*time.Second + 500*time.Millisecond)
+		if n := len(runs(t, s, "works")); n != 10 {
+			t.Errorf("beside a broken job another ran %d times in ten seconds", n)
+		}
+		job, err := s.Job(t.Context(), "odd")
+		if err != nil || !strings.Contains(job.Parked, "moon") {
+			t.Fatalf("the job is shown as parked %q, %v", job.Parked, err)
+		}
+		if data, err := job.Trigger.MarshalJSON(); err != nil || !strings.Contains(string(data), "full") {
+			t.Errorf("its trigger is kept as %s, %v", data, err)
+		}
+		if e := <-parked; e.JobID != "odd" {
+			t.Errorf("the event names %q", e.JobID)
+		}
+		if _, err := s.PauseJob(t.Context(), "odd"); err != nil {
+			t.Errorf("it cannot be paused: %v", err)
+		}
+		if all := runs(t, s, "odd"); len(all) != 1 || all[0].State != ruqi.RunMissed {
+			t.Errorf("its due fire is settled as %v", states(all))
+		}
+		if err := s.RemoveJob(t.Context(), "odd"); err != nil {
+			t.Errorf("it cannot be removed: %v", err)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Any number of jobs that cannot be read stand in nobody's way.
+func TestManyUnreadableJobsStandInNobodysWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.Open(memory.Options{})
+		s := newScheduler(t, store, newRegistry(), ruqi.Options{Slots: map[string]int{"default": 4}})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 400 {
+			_, _, err := store.EditJobs(t.Context(), ruqi.JobQuery{IDs: []string{fmt.Sprint("odd", i)}}, func(now time.Time, id string, _ *ruqi.JobRecord, _ int) ruqi.Change {
+				due := now.Add(-time.Hour)
+				return ruqi.Change{Job: &ruqi.JobRecord{ID: id, Name: id, State: ruqi.JobActive, Pool: "default", Needs: "func:closure", MaxInstances: 1,
+					NextNominal: &due, NextDue: &due, Version: 1, Spec: []byte(`{"trigger":{"kind":"moon"},"task":{"kind":"func","name":"closure"}}`)}}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "good", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2*time.Minute + 500*time.Millisecond)
+		if all := runs(t, s, "good"); len(all) < 110 {
+			t.Errorf("beside 400 jobs that cannot be read a good one ran %d times in 120 s", len(all))
+		}
+		if status, err := s.Status(t.Context()); err != nil || status.Parked != 400 {
+			t.Errorf("%d jobs are counted as parked, %v", status.Parked, err)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A panicking trigger fires until it is told to break.
+type panicking struct {
+	ruqi.Trigger
+	broken *bool
+}
+
+func (p panicking) Next(after time.Time) (time.Time, bool) {
+	if *p.broken {
+		panic("no more")
+	}
+	return p.Trigger.Next(after)
+}
+
+func (panicking) Kind() string { return "panicking" }
+
+func (p panicking) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]string{"kind": "panicking"})
+}
+
+// A job whose trigger panics is parked, and can be replaced and removed.
+func TestAJobWhoseTriggerPanicsCanBeTakenAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		broken := false
+		every, err := trigger.Every(time.Minute).Bind(time.UTC, time.Now(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"paused", "replaced", "removed"} {
+			w.add(ruqi.JobSpec{ID: id, Trigger: panicking{every, &broken}, Task: ruqi.Do(nothing)})
+		}
+		broken = true
+		time.Sleep(2 * time.Minute)
+		if job, err := w.s.Job(t.Context(), "paused"); err != nil || !strings.Contains(job.Parked, "no more") {
+			t.Errorf("it is shown as parked %q, %v", job.Parked, err)
+		}
+		if _, err := w.s.PauseJob(t.Context(), "paused"); err != nil {
+			t.Error(err)
+		}
+		if _, _, err := w.s.AddJob(t.Context(), ruqi.JobSpec{ID: "replaced", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(nothing)}, ruqi.Replace); err != nil {
+			t.Error(err)
+		}
+		if err := w.s.RemoveJob(t.Context(), "removed"); err != nil {
+			t.Error(err)
+		}
+		for _, id := range []string{"paused", "replaced", "removed"} {
+			if all := runs(t, w.s, id); len(all) != 1 || all[0].State != ruqi.RunMissed {
+				t.Errorf("%s: its due fire is settled as %v", id, states(all))
+			}
+		}
+		time.Sleep(2 * time.Minute)
+		if all := runs(t, w.s, "replaced"); len(all) < 2 {
+			t.Errorf("the replaced job went on with %v", states(all))
+		}
+	})
+}
+
+func TestBadInputNamesEveryField(t *testing.T) {
+	s := newScheduler(t, memory.Open(memory.Options{}), newRegistry(), ruqi.Options{})
+	_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{
+		ID: "..", Name: strings.Repeat("x", 256), Trigger: trigger.Crontab("61 * * * *"), Task: ruqi.Call("nowhere", nil), Priority: 2_000_000,
+		Params: []byte(`[]`), Tags: []string{"ok", "a\x00b"}, Policy: ruqi.Policy{MaxInstances: -1, Overlap: "queue", Jitter: -1, Retry: &ruqi.Retry{}},
+	}, ruqi.Fail)
+	var invalid *ruqi.InvalidError
+	if !errors.As(err, &invalid) || !errors.Is(err, ruqi.ErrInvalid) {
+		t.Fatalf("got %v", err)
+	}
+	got := map[string]bool{}
+	for _, f := range invalid.Faults {
+		got[f.Pointer] = true
+	}
+	for _, want := range []string{"/id", "/name", "/trigger/expr", "/task/name", "/priority", "/params", "/tags/1", "/policy/max_instances", "/policy/overlap", "/policy/jitter", "/policy/retry"} {
+		if !got[want] {
+			t.Errorf("the fault of %s is not named in %v", want, err)
+		}
+	}
+	if page, err := s.Jobs(t.Context(), ruqi.JobQuery{}); err != nil || page.Total != 0 {
+		t.Errorf("a refused job was half added: %d, %v", page.Total, err)
+	}
+}
