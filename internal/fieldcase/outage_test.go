@@ -140,28 +140,33 @@ func TestANextTimeOfYesterdayIsTakenUp(t *testing.T) {
 	})
 }
 
-// OV03: a row that says "running" of an instance that is gone gives its slot back within a lease, whoever wrote it.
-func TestARunningMarkOfADeadOwnerIsFreed(t *testing.T) {
-	onSQLite(t, func(t *testing.T, s *site) {
-		const lease = 15 * time.Second
-		n, ghost := s.start("n", ruqi.Options{Lease: lease}), s.start("ghost", ruqi.Options{Lease: lease})
-		n.add("j", trigger.Every(10*time.Second), 0, ruqi.Policy{})
-		defer ghost.gate.hold()()
-		db := s.database()
-		change(t, db, "UPDATE rq_ledger SET run = run + 1")
-		change(t, db, `INSERT INTO rq_run (id, job_id, cause, nominal, attempt, state, due, started, instance, epoch, job_name, task)
-			SELECT l.run, 'j', 0, 1, 1, 1, 1, ?, i.name, i.epoch, 'j', 'work' FROM rq_ledger l, rq_instance i WHERE i.name = 'ghost'`, s.now().UnixMicro())
-		time.Sleep(lease + 5*time.Second)
-		rows := n.rows("j")
-		if rows[0].State != ruqi.RunLost || rows[0].Finished == nil || rows[0].Reason == "" {
-			t.Errorf("the marked row is %+v", rows[0])
-		}
-		before := len(s.starts("j"))
-		time.Sleep(10 * time.Second)
-		if after := len(s.starts("j")); after != before+1 {
-			t.Errorf("after a lease and a period the job was started %d times, then %d", before, after)
-		}
-	})
+// OV03: a row that says "running" of an instance that is gone, or that nobody ever knew, gives its slot back within a
+// lease, whoever wrote it.
+func TestARunningMarkWithoutALiveOwnerIsFreed(t *testing.T) {
+	for _, owner := range []string{"gone", "unknown"} {
+		t.Run(owner, func(t *testing.T) {
+			onSQLite(t, func(t *testing.T, s *site) {
+				const lease = 15 * time.Second
+				n, gone := s.start("n", ruqi.Options{Lease: lease}), s.start("gone", ruqi.Options{Lease: lease})
+				n.add("j", trigger.Every(10*time.Second), 0, ruqi.Policy{})
+				defer gone.gate.hold()()
+				db := s.database()
+				change(t, db, "UPDATE rq_ledger SET run = run + 1")
+				change(t, db, `INSERT INTO rq_run (id, job_id, cause, nominal, attempt, state, due, started, instance, epoch, job_name, task)
+					SELECT l.run, 'j', 0, 1, 1, 1, 1, ?1, ?2, i.epoch, 'j', 'work' FROM rq_ledger l, rq_instance i WHERE i.name = 'gone'`, s.now().UnixMicro(), owner)
+				time.Sleep(lease + 5*time.Second)
+				rows := n.rows("j")
+				if rows[0].State != ruqi.RunLost || rows[0].Finished == nil || rows[0].Reason == "" {
+					t.Errorf("the marked row is %+v", rows[0])
+				}
+				before := len(s.starts("j"))
+				time.Sleep(10 * time.Second)
+				if after := len(s.starts("j")); after != before+1 {
+					t.Errorf("after a lease and a period the job was started %d times, then %d", before, after)
+				}
+			})
+		})
+	}
 }
 
 // OV07: one job's long run holds up neither another job nor its edits.
