@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,11 +104,11 @@ func TestManyUnreadableJobsStandInNobodysWay(t *testing.T) {
 // A panicking trigger fires until it is told to break.
 type panicking struct {
 	ruqi.Trigger
-	broken *bool
+	broken *atomic.Bool
 }
 
 func (p panicking) Next(after time.Time) (time.Time, bool) {
-	if *p.broken {
+	if p.broken.Load() {
 		panic("no more")
 	}
 	return p.Trigger.Next(after)
@@ -125,7 +126,7 @@ func TestAJobWhoseTriggerPanicsCanBeTakenAway(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		defer w.stop()
-		broken := false
+		var broken atomic.Bool
 		every, err := trigger.Every(time.Minute).Bind(time.UTC, time.Now(), "")
 		if err != nil {
 			t.Fatal(err)
@@ -133,7 +134,7 @@ func TestAJobWhoseTriggerPanicsCanBeTakenAway(t *testing.T) {
 		for _, id := range []string{"paused", "replaced", "removed"} {
 			w.add(ruqi.JobSpec{ID: id, Trigger: panicking{every, &broken}, Task: ruqi.Do(nothing)})
 		}
-		broken = true
+		broken.Store(true)
 		time.Sleep(2 * time.Minute)
 		if job, err := w.s.Job(t.Context(), "paused"); err != nil || !strings.Contains(job.Parked, "no more") {
 			t.Errorf("it is shown as parked %q, %v", job.Parked, err)
