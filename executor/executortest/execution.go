@@ -36,6 +36,11 @@ func (o outcome) describe() string {
 }
 
 func (t Target) start(ctx context.Context, task ruqi.Task, grace time.Duration) *execution {
+	return t.startHard(ctx, task, grace, nil)
+}
+
+// startHard is start with an end of the grace that the trial chooses.
+func (t Target) startHard(ctx context.Context, task ruqi.Task, grace time.Duration, hard <-chan struct{}) *execution {
 	now := time.Now().UTC()
 	run := &ruqi.Run{
 		ID: 4711, Attempt: 1, JobID: "executortest", JobName: "executortest", Cause: ruqi.CauseSchedule, State: ruqi.RunRunning,
@@ -50,7 +55,7 @@ func (t Target) start(ctx context.Context, task ruqi.Task, grace time.Duration) 
 			}
 			e.output.close()
 		}()
-		e.got.result = t.Executor.Execute(ctx, task, ruqi.Execution{Run: run, Output: e.output, KillGrace: grace})
+		e.got.result = t.Executor.Execute(ctx, task, ruqi.Execution{Run: run, Output: e.output, KillGrace: grace, Hard: hard})
 	}()
 	return e
 }

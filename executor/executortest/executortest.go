@@ -43,7 +43,7 @@ type Target struct {
 	Haunt ruqi.Task
 
 	// Without names the rules that the kind cannot be held to, each with the reason. Only the rules of
-	// Panic, Stubborn and Haunt may be left out.
+	// Panic, Stubborn and Haunt may be left out: "panic"; "force", and "hard" with it; "haunt".
 	Without map[string]string
 	// Bound is how long a thing may take that is promised at once, on a loaded machine. 0: 10 s.
 	Bound time.Duration
@@ -73,7 +73,7 @@ func Run(t *testing.T, target Target) {
 		return
 	}
 	for _, r := range rules {
-		if why, without := target.Without[r.name]; without {
+		if why, without := target.without(r.name); without {
 			t.Logf("without %s: %s", r.name, why)
 			continue
 		}
@@ -96,7 +96,7 @@ func Check(target Target) []Broken {
 		return broken
 	}
 	for _, r := range rules {
-		if _, without := target.Without[r.name]; without {
+		if _, without := target.without(r.name); without {
 			continue
 		}
 		for _, detail := range r.try(target) {
@@ -118,6 +118,15 @@ func Rules() []string {
 // optional maps the rules that may be left out to the field they need.
 func (t Target) optional() map[string]ruqi.Task {
 	return map[string]ruqi.Task{rulePanic: t.Panic, ruleForce: t.Stubborn, ruleHaunt: t.Haunt}
+}
+
+// without says whether a rule is left out, and why.
+func (t Target) without(rule string) (why string, without bool) {
+	if rule == ruleHard {
+		rule = ruleForce // what cannot be ended by force cannot be ended so at once
+	}
+	why, without = t.Without[rule]
+	return why, without
 }
 
 // incomplete keeps the suite from testing less than it says.

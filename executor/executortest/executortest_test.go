@@ -120,7 +120,8 @@ func (m *model) Execute(ctx context.Context, task ruqi.Task, execution ruqi.Exec
 	if m.plant == "one output" {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		defer func() { io.WriteString(execution.Output, spill.String()) }()
+		own := execution.Output // not what it is now: spill written to itself doubles with each run
+		defer func() { io.WriteString(own, spill.String()) }()
 		execution.Output = &spill
 	}
 	ended := ctx.Done()
@@ -171,7 +172,14 @@ func (m *model) Execute(ctx context.Context, task ruqi.Task, execution ruqi.Exec
 		if m.plant == "no force" {
 			select {}
 		}
-		<-time.After(execution.KillGrace)
+		hard := execution.Hard
+		if m.plant == "deaf to hard" {
+			hard = nil
+		}
+		select {
+		case <-time.After(execution.KillGrace):
+		case <-hard:
+		}
 	case "haunt":
 		if m.plant == "haunted" {
 			go func() {
@@ -225,6 +233,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		"late writes":          "silence",
 		"no grace":             "force",
 		"no force":             "force",
+		"deaf to hard":         "hard",
 		"haunted":              "haunt",
 	}
 	checks := map[string]chan []executortest.Broken{}

@@ -18,6 +18,7 @@ import (
 const (
 	rulePanic = "panic"
 	ruleForce = "force"
+	ruleHard  = "hard" // goes with ruleForce
 	ruleHaunt = "haunt"
 )
 
@@ -45,6 +46,7 @@ var rules = []rule{
 	{"cancel", "When its context ends Execute asks the task to end, and returns when it has, well within the grace.", tryCancel},
 	{"cancelled before", "Execute returns at once when its context has ended already.", tryCancelledBefore},
 	{ruleForce, "A task that does not listen has its grace, is then ended by force, and Execute returns.", tryForce},
+	{ruleHard, "When Hard is closed the grace is over: a task that does not listen is ended at once, and Execute returns.", tryHard},
 	{"silence", "Nothing is written to the output after Execute has returned.", trySilence},
 	{ruleHaunt, "What a task leaves behind neither holds the run nor writes to its output later.", tryHaunt},
 }
@@ -325,6 +327,34 @@ func tryForce(t Target) []string {
 		return []string{fmt.Sprintf("it was ended after %s, its grace is %s", took, grace)}
 	}
 	return nil
+}
+
+func tryHard(t Target) (broken []string) {
+	// No trial waits for such a grace.
+	const grace = time.Hour
+	for _, before := range []bool{false, true} {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		hard := make(chan struct{})
+		e := t.startHard(ctx, t.Stubborn, grace, hard)
+		if e.endsWithin(t.settle()) {
+			return append(broken, "the task ended before it was asked to: "+e.got.describe())
+		}
+		if before {
+			close(hard)
+			cancel()
+		} else {
+			cancel()
+			if e.endsWithin(t.settle()) {
+				return append(broken, "the task ended within its grace, before Hard was closed: "+e.got.describe())
+			}
+			close(hard)
+		}
+		if got := e.wait(t.bound()); got.detail != "" {
+			broken = append(broken, fmt.Sprintf("%s; its grace is %s, Hard was closed, before its context ended: %t", got.detail, grace, before))
+		}
+	}
+	return broken
 }
 
 func trySilence(t Target) (broken []string) {
