@@ -154,7 +154,7 @@ func TestARunningMarkWithoutALiveOwnerIsFreed(t *testing.T) {
 				change(t, db, "UPDATE rq_ledger SET run = run + 1")
 				change(t, db, `INSERT INTO rq_run (id, job_id, cause, nominal, attempt, state, due, started, instance, epoch, job_name, task)
 					SELECT l.run, 'j', 0, 1, 1, 1, 1, ?1, ?2, i.epoch, 'j', 'work' FROM rq_ledger l, rq_instance i WHERE i.name = 'gone'`, s.now().UnixMicro(), owner)
-				time.Sleep(lease + 5*time.Second)
+				time.Sleep(lease + 6*time.Second) // off the times at which the job fires
 				rows := n.rows("j")
 				if rows[0].State != ruqi.RunLost || rows[0].Finished == nil || rows[0].Reason == "" {
 					t.Errorf("the marked row is %+v", rows[0])
