@@ -19,8 +19,9 @@
 //     JSON. Of two members that become one name the later in byte order is given;
 //   - RUQI_JOB_ID, RUQI_RUN_ID, RUQI_ATTEMPT, and RUQI_NOMINAL_TIME (RFC 3339, UTC,
 //     microseconds where there are any);
-//   - RUQI_PROCESS_TREE, by which the processes of one run are found again. Its value
-//     means nothing to a command.
+//   - RUQI_PROCESS_TREE, by which the processes of one run are found again, also by another
+//     instance once the run is lost. It is made of the run's row: the instance and its epoch, the run's id and the time of
+//     its start. Its form means nothing to a command.
 //
 // Params never change the arguments. A program without a slash is looked up in the
 // PATH of this environment, in its absolute directories.
@@ -45,7 +46,8 @@
 // closed. It is not ended, but the result's note counts it.
 //
 // When the context ends, the whole process group is sent SIGTERM (and SIGCONT, since a
-// stopped process hears nothing), then SIGKILL once the grace is over. On Linux, those
+// stopped process hears nothing), then SIGKILL once the grace is over, or at once when the execution's Hard is closed,
+// whatever is left of the grace. On Linux, those
 // descendants that left the group are sent the same: they are found in /proc by their
 // session, their parents and RUQI_PROCESS_TREE. One that changed its session, lost its
 // parents and cleared its environment is not found. On other Unix systems the group is
@@ -54,7 +56,10 @@
 // On Linux the program is killed when the service dies, even by SIGKILL (Pdeathsig). That
 // signal follows the thread that created the process, so Execute keeps its thread until the
 // program has ended; it would have waited on it anyway. What the program itself started is not killed
-// that way.
+// that way: EndLost finds it, on the same machine, once another instance has seen that the run is lost. It kills what
+// carries the run's RUQI_PROCESS_TREE and RUQI_JOB_ID in its environment, and the descendants of that; what has cleared
+// its environment and lost its parents is not found, nor what runs as a user whose processes the service may not look at.
+// The same ends a program whose service lives but lost its lease. Other systems have no such search: there EndLost ends nothing.
 //
 // Where orphans become children of the service (it is the first process of a container), they are reaped when
 // later runs end; children of the program's other packages are not touched unless they have a session of their own.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ const (
 	ownPrefix   = "RUQI_"
 	paramPrefix = "RUQI_PARAM_"
 	treeName    = "RUQI_PROCESS_TREE"
+	jobName     = "RUQI_JOB_ID"
 )
 
 // baseEnviron returns environ without Ruqi's own names and with what every command is promised.
@@ -80,15 +82,31 @@ func (e *Executor) environFor(t *Task, run *ruqi.Run, mark string) ([]string, er
 		environ = append(environ, name+"="+value)
 	}
 	return append(environ,
-		"RUQI_JOB_ID="+run.JobID,
+		jobName+"="+run.JobID,
 		"RUQI_RUN_ID="+strconv.FormatInt(run.ID, 10),
 		"RUQI_ATTEMPT="+strconv.Itoa(run.Attempt),
 		"RUQI_NOMINAL_TIME="+run.Nominal.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano)), nil
 }
 
+// markOf returns the variable by which the processes of a run are found again, made of nothing but the run's row, so
+// that another instance finds them too; empty for a run that is in no store. A run's id is only unique in its
+// store, and two services on a host may have given an instance the same name: the time of the start, which is
+// the store's, tells them apart.
+func markOf(run *ruqi.Run) string {
+	if run == nil || run.Owner.Instance == "" {
+		return ""
+	}
+	var started int64 // µs since 1970, the precision of the row
+	if run.Started != nil {
+		started = run.Started.UnixMicro()
+	}
+	// Escaped, the name holds no slash and nothing that an environment cannot.
+	return fmt.Sprintf("%s=%s/%d/%d/%d", treeName, url.PathEscape(run.Owner.Instance), run.Owner.Epoch, run.ID, started)
+}
+
 func reserved(name string) bool {
 	switch name {
-	case "RUQI_JOB_ID", "RUQI_RUN_ID", "RUQI_ATTEMPT", "RUQI_NOMINAL_TIME", treeName:
+	case jobName, "RUQI_RUN_ID", "RUQI_ATTEMPT", "RUQI_NOMINAL_TIME", treeName:
 		return true
 	}
 	return false

@@ -23,13 +23,12 @@ type Options struct {
 // An Executor runs commands. Its methods may be called by many goroutines.
 type Executor struct {
 	environ []string
-	// nonce and starts make RUQI_PROCESS_TREE unlike that of any other run of this or
-	// another service on the host; a run id is only unique in its store.
+	// nonce and starts make RUQI_PROCESS_TREE unlike any other on the host where the run does not say whose it is.
 	nonce  string
 	starts atomic.Int64
 }
 
-var _ ruqi.Executor = (*Executor)(nil)
+var _ ruqi.Sweeper = (*Executor)(nil)
 
 // New returns an executor. It keeps the environment of the service as it is now.
 func New(options Options) *Executor {
@@ -69,7 +68,10 @@ func (e *Executor) Execute(ctx context.Context, task ruqi.Task, execution ruqi.E
 	if ctx.Err() != nil {
 		return ruqi.Result{Err: fmt.Errorf("not started: %w", context.Cause(ctx))}
 	}
-	mark := treeName + "=" + e.nonce + "-" + strconv.FormatInt(e.starts.Add(1), 10)
+	mark := markOf(execution.Run)
+	if mark == "" {
+		mark = treeName + "=" + e.nonce + "-" + strconv.FormatInt(e.starts.Add(1), 10)
+	}
 	environ, err := e.environFor(t, execution.Run, mark)
 	if err != nil {
 		return ruqi.Result{Err: fmt.Errorf("not started: %w", err)}

@@ -37,6 +37,7 @@ type process struct {
 
 	stopped chan struct{} // closed by stop once all is ended
 	grace   time.Duration
+	hard    <-chan struct{} // closed: the grace is over; nil: never
 }
 
 // run starts the program and sees it through.
@@ -52,7 +53,7 @@ func run(ctx context.Context, t *Task, environ []string, mark string, execution 
 		runtime.UnlockOSThread()
 		return ruqi.Result{Err: err}
 	}
-	p := &process{Process: proc, mark: mark, grace: execution.KillGrace, exited: make(chan struct{}), stopped: make(chan struct{})}
+	p := &process{Process: proc, mark: mark, grace: execution.KillGrace, hard: execution.Hard, exited: make(chan struct{}), stopped: make(chan struct{})}
 	peaks.watch(p.Pid)
 	unwatch := context.AfterFunc(ctx, p.stop)
 	state, err := p.reap()
@@ -127,7 +128,7 @@ func (p *process) groupAlive() bool {
 	return p.signalGroup(0)
 }
 
-// stop ends everything that the program started: politely, then by force.
+// stop ends everything that the program started: politely, then, once the grace is over or hard is closed, by force.
 func (p *process) stop() {
 	defer close(p.stopped)
 	grace := time.NewTimer(p.grace)
@@ -144,11 +145,12 @@ func (p *process) stop() {
 	case <-p.exited:
 		// The rest of the tree may be cleaning up; the grace is theirs too.
 		for step := firstPoll; p.restAlive(tree, step == lastPoll); step = min(2*step, lastPoll) {
-			if !pause(step, grace.C) {
+			if !pause(step, grace.C, p.hard) {
 				break
 			}
 		}
 	case <-grace.C:
+	case <-p.hard:
 	}
 	p.kill(tree)
 }
@@ -187,18 +189,20 @@ func (p *process) kill(tree *tree) {
 		if !alive {
 			return
 		}
-		pause(killPause, exited)
+		pause(killPause, exited, nil)
 	}
 }
 
-// pause waits for a time and reports whether it passed before end.
-func pause[T any](d time.Duration, end <-chan T) bool {
+// pause waits for a time and reports whether it passed before either end, nil being none.
+func pause[T any](d time.Duration, end <-chan T, hard <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 		return true
 	case <-end:
+		return false
+	case <-hard:
 		return false
 	}
 }

@@ -159,10 +159,10 @@ func wantGone(t testing.TB, pids []int) {
 	}
 }
 
-// subreaper is set where the system has such a thing.
-var subreaper func() int
+// These are set where the system has what they need.
+var subreaper, lose, sweep func() int
 
-// This binary is also what some tests start: a service that is killed, one that inherits orphans, and a process that goes into a group
+// This binary is also what some tests start: services that are killed, that inherit orphans or that a run itself started, and a process that goes into a group
 // of its own and forgets its environment, which no shell without a terminal does everywhere.
 func TestMain(m *testing.M) {
 	switch os.Getenv("COMMAND_TEST") {
@@ -174,6 +174,10 @@ func TestMain(m *testing.M) {
 		syscall.Exec("/bin/sh", []string{"sh", "-c", "echo $$; echo ready; exec sleep 300"}, nil)
 	case "subreaper":
 		os.Exit(subreaper())
+	case "lose":
+		os.Exit(lose())
+	case "sweep":
+		os.Exit(sweep())
 	default:
 		os.Exit(m.Run())
 	}

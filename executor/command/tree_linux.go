@@ -52,7 +52,7 @@ func (t *tree) find() bool {
 // alive reports whether any of those found lives.
 func (t *tree) alive() bool {
 	for _, s := range t.found {
-		if now, ok := readStatus(s.pid); ok && now.start == s.start && now.state != 'Z' {
+		if s.lives() {
 			return true
 		}
 	}
@@ -62,21 +62,33 @@ func (t *tree) alive() bool {
 // signal sends to those found, and to no other process that has got one of their ids.
 func (t *tree) signal(signal syscall.Signal) {
 	for _, s := range t.found {
-		// The handle is a pidfd where the kernel has them: what it names stays the same between
-		// the look and the signal.
-		process, err := os.FindProcess(s.pid)
-		if err != nil {
-			continue
+		if s.signal(signal) && signal == syscall.SIGTERM {
+			s.signal(syscall.SIGCONT)
 		}
-		if now, ok := readStatus(s.pid); ok && now.start == s.start {
-			process.Signal(signal)
-			if signal == syscall.SIGTERM {
-				process.Signal(syscall.SIGCONT)
-			}
-		}
-		process.Release()
 	}
 }
+
+// signal sends to the process, and to no other that has got its id, and reports whether it was there and could be sent to.
+func (s status) signal(signal syscall.Signal) bool {
+	// The handle is a pidfd where the kernel has them: what it names stays the same between
+	// the look and the signal.
+	process, err := os.FindProcess(s.pid)
+	if err != nil {
+		return false
+	}
+	defer process.Release()
+	now, ok := readStatus(s.pid)
+	return ok && now.start == s.start && process.Signal(signal) == nil
+}
+
+// lives reports whether the process, and no other with its id, has not ended.
+func (s status) lives() bool {
+	now, ok := readStatus(s.pid)
+	return ok && now.start == s.start && !now.ended()
+}
+
+// ended tells what is no more than an entry, which its parent has not asked for yet.
+func (s status) ended() bool { return s.state == 'Z' || s.state == 'X' }
 
 // countLeft counts what a program that has ended left behind.
 func countLeft(root int, mark string) (n int, known bool) {
@@ -87,25 +99,33 @@ func countLeft(root int, mark string) (n int, known bool) {
 // group, those with its mark in their environment, those known from an earlier look, and all their descendants. since is
 // when it started; 0 where that is not known.
 func family(root int, mark string, since uint64, known []status) []status {
-	all := processes()
-	members := map[int]bool{}
+	all := slices.DeleteFunc(processes(), func(s status) bool { return s.pid == root || s.start < since })
+	members := map[int]uint64{}
+	if since != 0 {
+		if s, ok := readStatus(root); ok && s.start == since {
+			members[root] = since // its children are its own while it has its id
+		}
+	}
+	return withDescendants(all, members, known, func(s status) bool {
+		return s.session == root || s.group == root || holds(environOf(s.pid), mark)
+	})
+}
+
+// withDescendants returns those of all that live and belong, were known from an earlier look, or descend from such or from
+// the members, by their ids and starts. The first process, this one and, through it alone, its children are never among them.
+func withDescendants(all []status, members map[int]uint64, known []status, belongs func(status) bool) []status {
 	before := make(map[int]uint64, len(known)) // pid to start
 	for _, s := range known {
 		before[s.pid] = s.start
-	}
-	if since != 0 {
-		if s, ok := readStatus(root); ok && s.start == since {
-			members[root] = true // its children are its own while it has its id
-		}
 	}
 	self := os.Getpid()
 	var out, rest []status
 	for _, s := range all {
 		start, old := before[s.pid]
 		switch {
-		case s.pid == root, s.pid == self, s.pid == 1, s.start < since, s.state == 'Z', s.state == 'X':
-		case s.session == root, s.group == root, old && start == s.start, hasMark(s.pid, mark):
-			members[s.pid] = true
+		case s.pid == self, s.pid == 1, s.ended():
+		case old && start == s.start, belongs(s):
+			members[s.pid] = s.start
 			out = append(out, s)
 		default:
 			rest = append(rest, s)
@@ -115,11 +135,13 @@ func family(root int, mark string, since uint64, known []status) []status {
 		grown = false
 		next := rest[:0]
 		for _, s := range rest {
-			if !members[s.parent] {
+			// A parent that is younger has an id that was another's when the child was looked at.
+			start, member := members[s.parent]
+			if !member || s.start < start {
 				next = append(next, s)
 				continue
 			}
-			members[s.pid], grown = true, true
+			members[s.pid], grown = s.start, true
 			out = append(out, s)
 		}
 		rest = next
@@ -130,7 +152,7 @@ func family(root int, mark string, since uint64, known []status) []status {
 // groupLives reports whether the group has a member that has not ended.
 func groupLives(group int) bool {
 	return slices.ContainsFunc(processes(), func(s status) bool {
-		return s.group == group && s.state != 'Z' && s.state != 'X'
+		return s.group == group && !s.ended()
 	})
 }
 
@@ -182,16 +204,21 @@ func readStatus(pid int) (status, bool) {
 // with a service's own. A program that starts others seldom moves what it was given first far back.
 const mostEnviron = 512 << 10
 
-// hasMark reports whether the process was started with the mark. It says no where it is not allowed to look.
-func hasMark(pid int, mark string) bool {
+// environOf returns what the process was started with, entries ended by NUL; nothing where it is not allowed to look.
+func environOf(pid int) []byte {
 	file, err := os.Open("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
-		return false
+		return nil
 	}
 	defer file.Close()
 	data, _ := io.ReadAll(io.LimitReader(file, mostEnviron))
-	for entry := range bytes.SplitSeq(data, []byte{0}) {
-		if string(entry) == mark {
+	return data
+}
+
+// holds reports whether an environment has exactly the entry.
+func holds(environ []byte, entry string) bool {
+	for e := range bytes.SplitSeq(environ, []byte{0}) {
+		if string(e) == entry {
 			return true
 		}
 	}

@@ -39,6 +39,17 @@ func TestCancelEndsWhatLeftTheGroup(t *testing.T) {
 	}
 }
 
+func TestTheHardEndReachesWhatLeftTheGroup(t *testing.T) {
+	script := `setsid sh -c 'trap "" TERM; echo $$; setsid sleep 300 & echo $!; echo ready; while :; do wait; done' & wait`
+	hard := make(chan struct{})
+	s := begin(t, command.New(command.Options{}), command.Shell(script), ruqi.Execution{KillGrace: time.Hour, Hard: hard})
+	all := pids(t, s.output.await(t, "ready"))
+	s.end(errStop)
+	close(hard)
+	s.wait(t)
+	wantGone(t, all)
+}
+
 func TestARunEndsNoOtherRun(t *testing.T) {
 	// The same run id in another store, the same service, the same time.
 	e := command.New(command.Options{})

@@ -52,6 +52,35 @@ func TestATaskThatDoesNotHearTermIsKilledAfterItsGrace(t *testing.T) {
 	wantGone(t, all)
 }
 
+func TestTheHardEndCutsTheGraceShort(t *testing.T) {
+	deaf := `trap "" TERM; echo $$; sleep 300 & echo $!; echo ready; while :; do wait; done`
+	for name, script := range map[string]string{
+		"of a program that does not hear TERM":               deaf,
+		"of what a program that has ended by TERM left over": "sh -c '" + deaf + "'; echo never",
+	} {
+		t.Run(name, func(t *testing.T) {
+			hard := make(chan struct{})
+			s := begin(t, command.New(command.Options{}), command.Shell(script), ruqi.Execution{KillGrace: time.Hour, Hard: hard})
+			all := pids(t, s.output.await(t, "ready"))
+			s.end(errStop)
+			select {
+			case <-s.done:
+				t.Fatalf("it had no grace: %+v", s.result)
+			case <-time.After(200 * time.Millisecond):
+			}
+			close(hard)
+			s.wait(t)
+			wantGone(t, all)
+		})
+	}
+}
+
+func TestAHardEndAloneEndsNothing(t *testing.T) {
+	hard := make(chan struct{})
+	close(hard)
+	begin(t, command.New(command.Options{}), command.Shell("sleep 0.1; echo hi"), ruqi.Execution{Hard: hard}).wait(t).succeeded(t, "hi\n")
+}
+
 func TestAStoppedTaskHearsItsEnd(t *testing.T) {
 	task := command.Shell("trap 'echo bye; exit 0' TERM; echo $$; echo ready; while :; do sleep 300 & wait; done")
 	s := begin(t, command.New(command.Options{}), task, ruqi.Execution{})
