@@ -197,7 +197,7 @@ func TestAPauseDuringJitterSettlesTheFire(t *testing.T) {
 		if !job.NextDue.After(job.NextNominal.Add(time.Minute)) {
 			t.Fatalf("the jitter of this id is only %s", job.NextDue.Sub(*job.NextNominal))
 		}
-		time.Sleep(job.NextNominal.Sub(time.Now()) + time.Second)
+		time.Sleep(time.Until(*job.NextNominal) + time.Second)
 		if _, err := w.s.PauseJob(t.Context(), "j"); err != nil {
 			t.Fatal(err)
 		}
@@ -241,8 +241,8 @@ func TestAChangedTriggerCountsFromNow(t *testing.T) {
 		w.add(ruqi.JobSpec{ID: "longer", Trigger: trigger.Every(24 * time.Hour), Task: ruqi.Do(nothing)})
 		time.Sleep(23 * time.Hour)
 		job, err := w.s.ModifyJob(t.Context(), "longer", func(job *ruqi.Job) error { job.Trigger = trigger.Every(25 * time.Hour); return nil })
-		if err != nil || job.NextNominal.Sub(time.Now()) != 25*time.Hour {
-			t.Errorf("the next fire is %s away, %v; want a whole interval", job.NextNominal.Sub(time.Now()), err)
+		if err != nil || time.Until(*job.NextNominal) != 25*time.Hour {
+			t.Errorf("the next fire is %s away, %v; want a whole interval", time.Until(*job.NextNominal), err)
 		}
 		w.add(ruqi.JobSpec{ID: "ended", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)})
 		time.Sleep(5500 * time.Millisecond)

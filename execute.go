@@ -167,7 +167,7 @@ func (s *Scheduler) dispatch(owner Owner, claimed *Claimed) []*activeRun {
 	}
 	s.runs.add(started)
 	for _, a := range started {
-		if s.state.Load() != stateRunning { // the store answered after the end had begun
+		if s.state.Load() >= stateEnding { // the store answered when the drain was over
 			a.stopBy(errShutdown)
 			a.end(&Result{Err: errShutdown, Note: "never started"})
 			continue

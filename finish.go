@@ -2,6 +2,7 @@ package ruqi
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -136,10 +137,15 @@ func (s *Scheduler) writeFinished(ctx context.Context) {
 		}
 		s.finished.wrote()
 		s.ends.tell()
-		if s.blocked.Load() {
+		if s.blocked.Load() || slices.ContainsFunc(batch, mayFree) {
 			s.kick()
 		}
 	}
+}
+
+// mayFree reports whether another row may have waited for this run: the next of its batch, or one started by hand.
+func mayFree(f finishedRun) bool {
+	return f.done.Run.Batch != 0 || f.done.Run.Cause != CauseSchedule
 }
 
 // finish writes the ends of one owner, output first, trying again while the store does not answer.

@@ -246,8 +246,8 @@ type Claimed struct {
 	// Cancel lists the owner's running runs whose end was asked for.
 	Cancel []int64
 	// Next is the earliest time after Now at which a job or a queued row that this instance
-	// could serve becomes due; nil: none. Now or earlier: something due was left, be it for want of
-	// a slot, or a queued row that waits for its job's limit or its batch.
+	// could serve becomes due; nil: none. Now or earlier: something due was left, for want of a slot or of room
+	// in the step. A queued row that waits for its job's limit or its batch need not count.
 	Next *time.Time
 	Now  time.Time
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -11,7 +12,8 @@ import (
 
 // health remembers the store's last failure.
 type health struct {
-	mu    sync.Mutex // guards all
+	log   *slog.Logger
+	mu    sync.Mutex // guards the rest
 	err   error
 	since time.Time
 }
@@ -22,6 +24,9 @@ func (h *health) note(err error) {
 	defer h.mu.Unlock()
 	switch {
 	case err == nil || errors.Is(err, ErrLeaseLost):
+		if h.err != nil {
+			h.log.Info("the store answers again", "after", time.Since(h.since).Round(time.Millisecond), "error", h.err)
+		}
 		h.err = nil
 	case errors.Is(err, context.Canceled):
 	case h.err == nil:
@@ -290,7 +295,7 @@ func (s *Scheduler) Status(ctx context.Context) (Status, error) {
 	if ctx.Err() != nil {
 		return status, context.Cause(ctx)
 	}
-	if status.StoreError = s.health.failing(); err != nil {
+	if status.StoreError = s.health.failing(); status.StoreError == "" && err != nil {
 		status.StoreError = err.Error()
 	}
 	return status, nil
@@ -298,7 +303,7 @@ func (s *Scheduler) Status(ctx context.Context) (Status, error) {
 
 func (s *Scheduler) stateName() string {
 	switch state := s.state.Load(); {
-	case state == stateStopping:
+	case state == stateStopping || state == stateEnding:
 		return "stopping"
 	case state == stateShutdown:
 		return "stopped"

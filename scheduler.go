@@ -58,6 +58,7 @@ const (
 	stateStopped int32 = iota
 	stateRunning
 	stateStopping
+	stateEnding // the drain is over: what runs is ended, what was claimed late does not start
 	stateShutdown
 )
 
@@ -80,7 +81,7 @@ func New(store JobStore, registry *Registry, options Options) (*Scheduler, error
 	if w, ok := store.(Waker); ok {
 		s.waker = w
 	}
-	s.listeners.log = options.Logger
+	s.listeners.log, s.health.log = options.Logger, options.Logger
 	s.finished.kicks = make(chan struct{}, 1)
 	s.lease.asks = make(chan struct{}, 1)
 	s.runs.sizes = options.Slots
@@ -192,6 +193,7 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 		}
 	}()
 	s.runs.wait(drain)
+	s.state.Store(stateEnding)
 	err := s.endAll()
 	s.emit(Event{Kind: EventShutdown})
 	s.listeners.close()
@@ -240,7 +242,7 @@ func (s *Scheduler) beginTick(ctx context.Context) error {
 	s.lifecycle.Lock()
 	defer s.lifecycle.Unlock()
 	switch s.state.Load() {
-	case stateShutdown, stateStopping:
+	case stateStopping, stateEnding, stateShutdown:
 		return ErrShutdown
 	case stateStopped:
 		s.state.Store(stateRunning)

@@ -206,3 +206,19 @@ func TestRestartsOfOneNodeLeaveTheRunsOfAnotherAlone(t *testing.T) {
 		}
 	})
 }
+
+// FO01: a restart at the very moment at which a job is due loses no fire, whoever is quicker.
+func TestARestartAtTheDueTimeLosesNoFire(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *site) {
+		const restarts = 60
+		n := s.start("n", ruqi.Options{})
+		n.add("j", trigger.Every(10*time.Second), 0, ruqi.Policy{})
+		for range restarts {
+			time.Sleep(10 * time.Second)
+			stop(n)
+			n = s.start("n", ruqi.Options{})
+		}
+		time.Sleep(5 * time.Second)
+		s.ranOnce(n, "j", restarts)
+	})
+}
