@@ -23,6 +23,7 @@ import (
 var binDir string
 
 func TestMain(m *testing.M) {
+	syscall.Umask(0o022) // folders of tests are data directories, which nobody else is to write in
 	var err error
 	if binDir, err = os.MkdirTemp("", "ruqi-cli-test"); err != nil {
 		panic(err)

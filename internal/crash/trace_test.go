@@ -36,7 +36,7 @@ func TestCrashAtSystemCalls(t *testing.T) {
 	r := random(t)
 	most := countCalls(t, r.Uint64())
 	t.Logf("calls of the busiest thread: %v", most)
-	strokes := []stroke{{"ftruncate", 1}}
+	strokes := []stroke{{"ftruncate", 1}, {"linkat", 1}, {"unlinkat", 1}}
 	for call, n := range map[string]int{"pwrite64": pick(8, 130), "fsync": pick(3, 69)} {
 		reach := most[call] / 2 // which the busiest thread of another life comes to as a rule
 		for i := range n {      // one in each of n equal parts
