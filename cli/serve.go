@@ -47,7 +47,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: "Runs jobs and serves the API. At its first start on a store it makes an admin token and says in which file it is;\n" +
 			"--new-token makes another one when that is lost.\n\n" +
 			"Each flag can be given in the environment instead: RUQI_STORE, RUQI_LISTEN, RUQI_TZ, RUQI_SLOTS (POOL=N,…), RUQI_LEASE, RUQI_DRAIN,\n" +
-			"RUQI_INSECURE_HTTP, RUQI_LOG_LEVEL, RUQI_DATA_DIR. On SIGTERM or SIGINT it claims nothing new, waits for what runs, then ends it;\n" +
+			"RUQI_INSECURE_HTTP, RUQI_LOG_LEVEL, RUQI_DATA_DIR. On SIGTERM, SIGINT or SIGHUP it claims nothing new, waits for what runs, then ends it;\n" +
 			"a second signal ends it at once and by force, a third leaves without waiting.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -175,7 +175,11 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Jobs.Close()) }()
+	defer func() {
+		if !errors.Is(err, errLeft) { // closing waits for steps of the store under way
+			err = errors.Join(err, store.Jobs.Close())
+		}
+	}()
 	listener, err := net.Listen("tcp", s.listen)
 	if err != nil {
 		return fmt.Errorf("cannot serve on %s: %w", s.listen, err)
@@ -184,7 +188,15 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	defer signal.Stop(signals)
+	// A reader of what is said here may go away; writing then fails, and the service goes on. The signal is taken
+	// rather than ignored, since commands would inherit that.
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	defer signal.Stop(pipes)
 
 	registry := standard.Registry()
 	scheduler, err := ruqi.New(store.Jobs, registry, s.scheduler)
@@ -201,7 +213,7 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 		return fmt.Errorf("start: %w", err)
 	}
 	server := httpapi.NewServer(httpapi.New(httpapi.Options{
-		Operations: scheduler, Instances: store.Jobs, Registry: registry,
+		Operations: scheduler, Instances: store.Jobs, Ready: scheduler.Ready, Registry: registry,
 		Tokens: []httpapi.Token{{Name: "admin", Hash: hash}},
 		Zone:   s.scheduler.Zone, Release: a.Version, Logger: logger,
 	}))
@@ -222,6 +234,9 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	return errors.Join(failed, shutDown(scheduler, server, signals, logger))
 }
 
+// errLeft: a third signal came, and nothing is waited for.
+var errLeft = errors.New("left at once")
+
 // shutDown waits for the runs, while the API still answers, then lets go of the clients. A signal
 // meanwhile ends the runs by force, and is waited for no longer than that takes; one more ends the program.
 func shutDown(scheduler *ruqi.Scheduler, server *http.Server, signals <-chan os.Signal, logger *slog.Logger) error {
@@ -234,17 +249,15 @@ func shutDown(scheduler *ruqi.Scheduler, server *http.Server, signals <-chan os.
 		case err = <-ended:
 			waits = false
 		case got := <-signals:
-			n := running(scheduler)
 			if forced {
-				if n != 0 {
-					logger.Warn("ended at once; running runs are lost", "signal", got.String(), "runs", n)
-				}
-				return &silentError{exitFailed}
+				logger.Warn("left at once; runs that have not ended are lost", "signal", got.String())
+				return errors.Join(errLeft, &silentError{exitFailed})
 			}
-			if forced = true; n != 0 {
+			forced = true
+			scheduler.Abort()
+			if n := running(scheduler); n != 0 {
 				logger.Warn("ending runs by force", "signal", got.String(), "runs", n)
 			}
-			scheduler.Abort()
 		}
 	}
 	if forced {

@@ -247,6 +247,73 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	}
 }
 
+func TestASecondSignalEndsACommandThatIgnoresTheFirst(t *testing.T) {
+	s := serve(t, t.TempDir(), "--drain", "10m")
+	s.ok("job", "add", "deaf", "--every", "1h", "--kill-grace", "10m", "--", "sh", "-c", "trap '' TERM; echo $$; while :; do sleep 600 & wait; done")
+	s.ok("job", "run", "deaf")
+	pid := 0
+	s.eventually("it runs", func() bool {
+		n, err := fmt.Sscan(s.ok("run", "logs", "1"), &pid)
+		return n == 1 && err == nil
+	})
+	t.Cleanup(func() { _ = syscall.Kill(-pid, syscall.SIGKILL) }) // gone already, as a rule
+	s.signal(syscall.SIGTERM)
+	s.eventually("the instance stops", func() bool { return s.get("/readyz", "") == 503 })
+	s.signal(syscall.SIGTERM)
+	if status := s.wait(); status != 1 {
+		t.Errorf("exit %d, want 1", status)
+	}
+	s.eventually("the command's whole group is gone", func() bool { return errors.Is(syscall.Kill(-pid, 0), syscall.ESRCH) })
+}
+
+func TestAHangUpEndsTheServiceUnlessItIsIgnored(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	s.signal(syscall.SIGHUP)
+	if status := s.wait(); status != 0 || !strings.Contains(s.log.String(), "shutting down") {
+		t.Errorf("exit %d:\n%s", status, s.log)
+	}
+	dir := t.TempDir()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := program(t, dir)
+	shell := exec.CommandContext(t.Context(), "sh", "-c", `trap '' HUP; exec "$0" serve --store memory: --listen 127.0.0.1:0`, path)
+	shell.Env = cmd.Env
+	nohup := start(t, dir, shell)
+	nohup.signal(syscall.SIGHUP)
+	if status := nohup.get("/healthz", ""); status != 200 {
+		t.Errorf("under nohup a hang-up ends the service: %d", status)
+	}
+	nohup.signal(syscall.SIGTERM)
+	if status := nohup.wait(); status != 0 {
+		t.Errorf("exit %d after SIGTERM", status)
+	}
+}
+
+func TestAReaderOfTheLogThatGoesAwayTakesNothingAlong(t *testing.T) {
+	dir := t.TempDir()
+	cmd := program(t, dir, "serve", "--store", "memory:", "--listen", "127.0.0.1:0", "--log-level", "debug")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, dir, cmd, write)
+	if err := errors.Join(read.Close(), write.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // each request is a line of the log
+		if status := s.get("/healthz", ""); status != 200 {
+			t.Fatalf("the service has gone: %d", status)
+		}
+	}
+	// Commands are ended by a pipe that nobody reads, as ever.
+	s.ok("job", "add", "pipe", "--every", "1h", "--command", `sh -c 'kill -PIPE $$; echo lives'`)
+	if got := s.ruqi("job", "run", "pipe", "--wait"); got.status != 1 || strings.Contains(got.out, "lives") {
+		t.Errorf("a command ignores SIGPIPE: %+v", got)
+	}
+}
+
 func TestSecretsStayOutOfTheLog(t *testing.T) { // LE01, LE05
 	s := serve(t, t.TempDir(), "--log-level", "debug", "--store", "memory:")
 	token := s.token()

@@ -94,11 +94,14 @@ func serve(t *testing.T, dir string, args ...string) *service {
 	return start(t, dir, program(t, dir, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...))
 }
 
-// start is serve for a command that is made already.
-func start(t *testing.T, dir string, cmd *exec.Cmd) *service {
+// start is serve for a command that is made already, whose standard error may go to another file.
+func start(t *testing.T, dir string, cmd *exec.Cmd, stderr ...*os.File) *service {
 	t.Helper()
 	s := &service{t: t, dir: dir, command: cmd, log: &buffer{}, exited: make(chan struct{})}
 	s.command.Stderr = s.log
+	for _, file := range stderr {
+		s.command.Stderr = file
+	}
 	stdout, err := s.command.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -68,7 +68,7 @@ func remote(t *testing.T) *client.Client {
 	t.Helper()
 	scheduler, store := direct(t)
 	server := httptest.NewServer(httpapi.New(httpapi.Options{
-		Operations: scheduler, Instances: store, Registry: newRegistry(), Logger: slog.New(slog.DiscardHandler),
+		Operations: scheduler, Instances: store, Ready: scheduler.Ready, Registry: newRegistry(), Logger: slog.New(slog.DiscardHandler),
 		Tokens: []httpapi.Token{{Name: "tester", Hash: sha256.Sum256([]byte(token))}},
 	}))
 	t.Cleanup(server.Close)

@@ -25,6 +25,9 @@ type Options struct {
 	Operations ruqi.Operations
 	// Instances lists the processes that share the store; a ruqi.JobStore as a rule. Required.
 	Instances Instances
+	// Ready says why the instance cannot do its work now, nil when it can; a Scheduler's Ready as a rule.
+	// It is asked often. Required.
+	Ready func(ctx context.Context) error
 	// Registry reads triggers and tasks. Required.
 	Registry *ruqi.Registry
 	// Tokens are those who may. None: nobody.
@@ -86,8 +89,8 @@ func NewServer(handler http.Handler) *http.Server {
 }
 
 func newAPI(options Options) *api {
-	if options.Operations == nil || options.Instances == nil || options.Registry == nil {
-		panic("httpapi: Operations, Instances and Registry are required")
+	if options.Operations == nil || options.Instances == nil || options.Ready == nil || options.Registry == nil {
+		panic("httpapi: Operations, Instances, Ready and Registry are required")
 	}
 	if options.Zone == nil {
 		options.Zone = time.UTC

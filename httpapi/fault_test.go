@@ -34,14 +34,14 @@ func (broken) Output(_ context.Context, _ int64, from int64, _ int) (ruqi.Output
 	return ruqi.OutputPart{Bytes: []byte("begin")}, nil
 }
 
-func (broken) Status(context.Context) (ruqi.Status, error) {
-	return ruqi.Status{State: "running", StoreError: "secret address"}, nil
-}
+// Status counts whole tables, which a probe is not to ask for.
+func (broken) Status(context.Context) (ruqi.Status, error) { panic("secret panic") }
 
 func serveBroken(t *testing.T) *service {
 	t.Helper()
 	options, _, l := newOptions(t)
 	options.Operations = broken{}
+	options.Ready = func(context.Context) error { return errors.New("secret address") }
 	server := httptest.NewServer(httpapi.New(options))
 	t.Cleanup(server.Close)
 	return &service{t: t, url: server.URL, token: token, options: options, log: l}
@@ -64,7 +64,7 @@ func TestFaultsOfTheServiceAreLoggedAndNotTold(t *testing.T) {
 		}
 	}
 	ready := s.want(http.StatusServiceUnavailable, "GET", "/readyz", "")
-	if !strings.Contains(ready.text, "store") || strings.Contains(ready.text, "secret") {
+	if !strings.Contains(ready.text, "not ready") || strings.Contains(ready.text, "secret") {
 		t.Errorf("readyz: %s", ready.text)
 	}
 	s.want(http.StatusOK, "GET", "/healthz", "")

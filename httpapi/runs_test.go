@@ -165,8 +165,8 @@ func TestStatusAndProbesFollowTheScheduler(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := s.want(http.StatusServiceUnavailable, "GET", "/readyz", "")
-	if !strings.Contains(got.text, "stopped") {
-		t.Errorf("no reason: %s", got.text)
+	if !strings.Contains(got.text, "not ready") {
+		t.Errorf("readyz: %s", got.text)
 	}
 	s.want(http.StatusOK, "GET", "/healthz", "")
 }

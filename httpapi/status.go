@@ -22,7 +22,7 @@ type instancesAnswer struct{ Body wire.Page[wire.Instance] }
 type healthAnswer struct {
 	Status int
 	Body   struct {
-		Status string `json:"status" doc:"alive or ready, else why not."`
+		Status string `json:"status" doc:"alive, ready or not ready."`
 	}
 }
 
@@ -43,7 +43,7 @@ func (a *api) registerStatus() {
 		func(context.Context, *struct{}) (*healthAnswer, error) { return health(http.StatusOK, "alive"), nil })
 	register(a, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: "/readyz", Summary: "Whether the instance runs jobs and its store answers", Tags: []string{"service"}, Security: nobody,
-		Responses: map[string]*huma.Response{"503": {Description: "Not ready; the body says why."}},
+		Responses: map[string]*huma.Response{"503": {Description: "Not ready; the status, which asks for a token, says why."}},
 	}, a.ready)
 }
 
@@ -61,16 +61,13 @@ func (a *api) listInstances(ctx context.Context, _ *struct{}) (*instancesAnswer,
 	return out, nil
 }
 
-// ready says no more than the state: whoever asks has shown no token.
+// ready does not say why not: whoever asks has shown no token. The log and the status do.
 func (a *api) ready(ctx context.Context, _ *struct{}) (*healthAnswer, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	status, err := a.Operations.Status(ctx)
-	switch {
-	case err != nil || status.StoreError != "":
-		return health(http.StatusServiceUnavailable, "store does not answer"), nil
-	case status.State != "running" && status.State != "paused":
-		return health(http.StatusServiceUnavailable, "scheduler is "+status.State), nil
+	if err := a.Ready(ctx); err != nil {
+		a.Logger.DebugContext(ctx, "instance is not ready", "error", err)
+		return health(http.StatusServiceUnavailable, "not ready"), nil
 	}
 	return health(http.StatusOK, "ready"), nil
 }
