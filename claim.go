@@ -40,13 +40,21 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	backoff, fruitless := firstBackoff, leastWait
+	var looked, next time.Time // when the loop has looked, and when it will
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-timer.C:
 		case <-s.kicks:
-		case <-hints:
+		case <-hints: // often of this instance's own ends: they are gathered, too
+			if soon := looked.Add(gatherWait); time.Now().Before(soon) {
+				if soon.Before(next) {
+					next = soon
+					timer.Reset(time.Until(soon))
+				}
+				continue
+			}
 		}
 		wait := pollEvery
 		claimed, _, err := s.claim(ctx)
@@ -63,6 +71,8 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 				wait, fruitless = 0, leastWait
 			}
 		}
+		looked = time.Now()
+		next = looked.Add(wait)
 		timer.Reset(wait)
 	}
 }
