@@ -1,0 +1,134 @@
+package object_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ruqi-dev/ruqi/internal/object"
+)
+
+// notes collects what is reported, a line each.
+type notes []string
+
+func (n *notes) add(pointer, value, format string, args ...any) {
+	*n = append(*n, fmt.Sprintf("%s [%s] ", pointer, value)+fmt.Sprintf(format, args...))
+}
+
+func TestAllFaultsOfAnObjectAreTold(t *testing.T) {
+	var got notes
+	o, err := object.Read([]byte(`{"kind":"x","a":1,"list":["y",2,null],"map":{"k":"v","k":"w","m":[]},"a~/b":0,"none":null,"a":"again",
+		"yes":"true","n":1.5,"big":99999999999999999999,"any":{"x":[{"y":1,"y":2}],"x":3},"length":"long"}`), got.add)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Kind("z")
+	_, isText := o.Text("a")
+	_, isList := o.Texts("list")
+	texts, isMap := o.TextMap("map")
+	_, isBool := o.Bool("yes")
+	_, isInt := o.Int("n")
+	_, isSmall := o.Int("big")
+	_, given := o.Text("none")
+	_, there := o.Need("gone")
+	_, isAny := o.Any("any")
+	_, isLength := object.Parse(o, "length", "a text", func(string) (int, error) { return 0, errors.New("no length") })
+	if isText || isList || isMap || isBool || isInt || isSmall || given || there || isLength || !isAny || texts["k"] != "v" || o.Has("none") || !o.Has("a") {
+		t.Errorf("read: %v %v %v %v %v %v %v %v %v %v", isText, isList, isMap, isBool, isInt, isSmall, given, there, isLength, texts)
+	}
+	o.Done("kind", "a")
+	want := []string{
+		`/a ["again"] given twice`, `/kind [x] not "z"`, `/a [1] not a text`, `/list/1 [2] not a text`, `/list/2 [null] not a text`,
+		`/map/k ["w"] given twice`, `/map/m [[]] not a text`, `/yes ["true"] not true or false`, `/n [1.5] not a whole number`,
+		`/big [99999999999999999999] out of range`, `/gone [] missing`, `/any/x/0/y [] given twice`, `/any/x [] given twice`,
+		`/length [long] no length`, `/a~0~1b [0] unknown member; accepted are kind and a`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("told:\n%s\nexpected:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestWhatIsNoObjectIsRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "not JSON: there is nothing", "null": "not a JSON object", "[]": "not a JSON object", `"x"`: "not a JSON object",
+		"{": "not JSON: unexpected EOF", "{}{}": "more than one JSON value", "{} x": "more than one JSON value", "\xff": "not UTF-8",
+		`{"a":"` + "\xff" + `"}`:    "not UTF-8",
+		`{"a":"\ud83d"}`:            `\ud83d is half a character without its other half`,
+		`{"a":"\ud83d\n"}`:          `\ud83d is half a character without its other half`,
+		`{"a":"\ude00\ud83d"}`:      `\ude00 is half a character without its other half`,
+		`{"\uD83D":1}`:              `\ud83d is half a character without its other half`,
+		`{"a":{"b":["x\\\udc00"]}}`: `\udc00 is half a character without its other half`,
+	} {
+		var syntax *object.SyntaxError
+		if _, err := object.Read([]byte(text), nil); !errors.As(err, &syntax) || syntax.Message != want {
+			t.Errorf("%s: %v, expected %q", text, err, want)
+		}
+	}
+	for _, text := range []string{" {} ", `{"a":"\ud83d\ude00 \\ud83d \u00e9"}`, `{"😀":"é"}`} {
+		if _, err := object.Read([]byte(text), nil); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestWhatIsKeptIsReadStill(t *testing.T) {
+	for _, text := range []string{`{"a":"\ud83d"}`, "{\"a\":\"\xff\"}"} {
+		o, err := object.ReadKept([]byte(text), nil)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if text, ok := o.Text("a"); !ok || text != "\ufffd" {
+			t.Errorf("read %q", text)
+		}
+	}
+	if _, err := object.ReadKept([]byte("{"), nil); err == nil {
+		t.Error("half a row is read")
+	}
+}
+
+func TestMembersComeInTheirOrder(t *testing.T) {
+	o, err := object.Read([]byte(`{"z":1, "a": [ ] ,"m":null}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprintf("%s", o.Members()); got != `[{z 1} {a [ ]} {m null}]` {
+		t.Error(got)
+	}
+	o.Done() // all were asked for
+}
+
+func FuzzRead(f *testing.F) {
+	for _, text := range []string{`{"a":{"b":[1,{"c":2,"c":3}]},"a":"\ud83d\ude00"}`, `{"~/":"\\u"}`, `[{"a":1,"a":2}]`, `{"a":"\ud800"}`, "{}{}", "\xff"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var atLevel, atAll notes
+		o, err := object.Read(data, atLevel.add)
+		checked := object.Check(data, atAll.add)
+		if err != nil {
+			return
+		}
+		if checked != nil {
+			t.Fatalf("read, but refused by Check: %v", checked)
+		}
+		if len(atAll) < len(atLevel) {
+			t.Errorf("at this level %q, at all %q", atLevel, atAll)
+		}
+		for _, m := range o.Members() {
+			o.Text(m.Name)
+			o.TextMap(m.Name)
+			o.Texts(m.Name)
+			o.Int(m.Name)
+			if _, ok := o.Any(m.Name); ok != o.Has(m.Name) {
+				t.Errorf("%q is there and is not", m.Name)
+			}
+		}
+		for _, note := range append(atLevel, atAll...) {
+			if !strings.HasPrefix(note, "/") {
+				t.Errorf("no pointer: %s", note)
+			}
+		}
+	})
+}
