@@ -3,14 +3,13 @@ package ruqi
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
-	"slices"
+	"math"
 	"time"
 
 	"github.com/ruqi-dev/ruqi/internal/duration"
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // specVersion is written into every stored definition, so that a later release
@@ -107,7 +106,7 @@ func durationText(d *time.Duration) *string {
 	return &text
 }
 
-// DecodeJob reads a definition as a user writes it. It refuses members it does not know and values it
+// DecodeJob reads a definition as a user writes it. It refuses members it does not know or that stand twice, and values it
 // does not accept, all at once, in an *InvalidError. What is left out is left at its zero value.
 func (r *Registry) DecodeJob(data []byte) (JobSpec, error) { return r.decodeJob(data, true) }
 
@@ -115,35 +114,42 @@ func (r *Registry) DecodeJob(data []byte) (JobSpec, error) { return r.decodeJob(
 func (r *Registry) decodeJob(data []byte, strict bool) (JobSpec, error) {
 	var spec JobSpec
 	var faults Faults
-	o := readObject("", data, strict, &faults)
-	if o == nil {
+	d := decodeObject("", data, strict, &faults)
+	if d == nil {
 		return spec, faults.Err()
 	}
-	version := specVersion
+	version := int64(specVersion)
 	if !strict { // users do not write versions, the store does
-		readInto(o, "v", &version, "a whole number")
+		if n, given := d.Int("v"); given {
+			version = n
+		}
 	}
 	if version < 1 || version > specVersion {
 		faults.Add("/v", fmt.Sprint(version), "written by rules of version %d; this release knows those up to %d", version, specVersion)
 	}
-	o.text("id", &spec.ID)
-	o.text("name", &spec.Name)
-	o.text("description", &spec.Description)
-	if raw := o.take("trigger"); raw != nil {
+	spec.ID, _ = d.Text("id")
+	spec.Name, _ = d.Text("name")
+	spec.Description, _ = d.Text("description")
+	if raw, given := d.Raw("trigger"); given {
 		trigger, err := r.DecodeTrigger(raw)
 		faults.Merge("/trigger", err)
 		spec.Trigger = trigger
 	}
-	if raw := o.take("task"); raw != nil {
+	if raw, given := d.Raw("task"); given {
 		task, err := r.DecodeTask(raw)
 		faults.Merge("/task", err)
 		spec.Task = task
 	}
-	o.text("executor", &spec.Executor)
-	readInto(o, "priority", &spec.Priority, "a whole number")
-	readInto(o, "labels", &spec.Labels, "an object of texts")
-	readInto(o, "tags", &spec.Tags, "a list of texts")
-	if raw := o.take("params"); raw != nil {
+	spec.Executor, _ = d.Text("executor")
+	priority, _ := d.Int("priority")
+	spec.Priority = whole(priority)
+	spec.Labels, _ = d.TextMap("labels")
+	spec.Tags, _ = d.Texts("tags")
+	params := d.Raw
+	if strict {
+		params = d.Any
+	}
+	if raw, given := params("params"); given {
 		if _, err := paramsOf(raw); err != nil {
 			faults.Merge("/params", err)
 		}
@@ -151,41 +157,47 @@ func (r *Registry) decodeJob(data []byte, strict bool) (JobSpec, error) {
 			spec.Params = raw
 		}
 	}
-	if raw := o.take("policy"); raw != nil {
+	if raw, given := d.Raw("policy"); given {
 		spec.Policy = decodePolicy(raw, &faults, strict)
 	}
 	if strict {
-		o.refuseRest()
+		d.Done("id", "name", "description", "trigger", "task", "executor", "priority", "labels", "tags", "params", "policy")
 	}
 	return spec, faults.Err()
 }
 
 func decodePolicy(data []byte, faults *Faults, strict bool) Policy {
 	var p Policy
-	o := readObject("/policy", data, strict, faults)
-	if o == nil {
+	d := decodeObject("/policy", data, strict, faults)
+	if d == nil {
 		return p
 	}
-	readInto(o, "coalesce", &p.Coalesce, "true or false")
-	if d, given := o.duration("misfire_grace"); given {
-		p.MisfireGrace = &d
+	if coalesce, given := d.Bool("coalesce"); given {
+		p.Coalesce = &coalesce
 	}
-	readPositive(o, "catchup_limit", &p.CatchupLimit)
-	readPositive(o, "max_instances", &p.MaxInstances)
-	readInto(o, "overlap", &p.Overlap, "a text")
-	p.Timeout = o.positive("timeout")
-	p.KillGrace = o.positive("kill_grace")
-	readInto(o, "on_lost", &p.OnLost, "a text")
-	p.Jitter, _ = o.duration("jitter")
-	readPositive(o, "max_runs", &p.MaxRuns)
-	readInto(o, "delete_when_finished", &p.DeleteWhenFinished, "true or false")
-	readInto(o, "run_on_start", &p.RunOnStart, "true or false")
-	readInto(o, "pause_after_failures", &p.PauseAfterFailures, "a whole number")
-	if raw := o.take("retry"); raw != nil {
+	if grace, given := d.duration("misfire_grace"); given {
+		p.MisfireGrace = &grace
+	}
+	p.CatchupLimit = whole(d.atLeastOne("catchup_limit"))
+	p.MaxInstances = whole(d.atLeastOne("max_instances"))
+	overlap, _ := d.Text("overlap")
+	p.Overlap = Overlap(overlap)
+	p.Timeout = d.positive("timeout")
+	p.KillGrace = d.positive("kill_grace")
+	lost, _ := d.Text("on_lost")
+	p.OnLost = OnLost(lost)
+	p.Jitter, _ = d.duration("jitter")
+	p.MaxRuns = d.atLeastOne("max_runs")
+	p.DeleteWhenFinished, _ = d.Bool("delete_when_finished")
+	p.RunOnStart, _ = d.Bool("run_on_start")
+	pause, _ := d.Int("pause_after_failures")
+	p.PauseAfterFailures = whole(pause)
+	if _, given := d.Raw("retry"); given {
 		p.Retry = &Retry{}
 	}
 	if strict {
-		o.refuseRest()
+		d.Done("coalesce", "misfire_grace", "catchup_limit", "max_instances", "overlap", "timeout", "kill_grace", "on_lost",
+			"jitter", "max_runs", "delete_when_finished")
 	}
 	return p
 }
@@ -219,94 +231,50 @@ func mergeParams(under, over json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(all)
 }
 
-// object reads a JSON object member by member and knows which it has not been asked for.
-type object struct {
+// decoder reads the members of a definition, or of its policy.
+type decoder struct {
+	*object.Object
 	pointer string
 	strict  bool // what a user wrote, not what the store kept
-	members map[string]json.RawMessage
 	faults  *Faults
 }
 
-func readObject(pointer string, data []byte, strict bool, faults *Faults) *object {
-	d := json.NewDecoder(bytes.NewReader(data))
-	o := &object{pointer: pointer, strict: strict, faults: faults}
-	err := d.Decode(&o.members)
-	if err == nil {
-		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("something follows the object")
-		}
+// decodeObject returns nil, and notes why, for what is no object.
+func decodeObject(pointer string, data []byte, strict bool, faults *Faults) *decoder {
+	read := object.ReadKept
+	if strict {
+		read = object.Read
 	}
-	if err == nil && o.members == nil {
-		err = errors.New("null")
-	}
+	o, err := read(data, func(below, value, format string, args ...any) { faults.Add(pointer+below, value, format, args...) })
 	if err != nil {
-		faults.Add(pointer, string(data), "not a JSON object: %v", err)
+		faults.Add(pointer, string(data), "%v", err)
 		return nil
 	}
-	return o
+	return &decoder{o, pointer, strict, faults}
 }
 
-// take removes a member and returns it; nil when it is missing or null.
-func (o *object) take(name string) json.RawMessage {
-	raw, ok := o.members[name]
-	delete(o.members, name)
-	if !ok || bytes.Equal(bytes.TrimSpace(raw), []byte("null")) {
-		return nil
-	}
-	return raw
-}
-
-func (o *object) text(name string, into *string) { readInto(o, name, into, "a text") }
-
-// duration reads a text such as "90s"; missing, null or wrong is not given.
-func (o *object) duration(name string) (time.Duration, bool) {
-	var text string
-	if raw := o.take(name); raw == nil {
-		return 0, false
-	} else if err := json.Unmarshal(raw, &text); err != nil {
-		o.faults.Add(o.pointer+"/"+name, string(raw), "not a text such as \"90s\"")
-		return 0, false
-	}
-	d, err := duration.Parse(text)
-	if err != nil {
-		o.faults.Add(o.pointer+"/"+name, text, "%v", err)
-		return 0, false
-	}
-	return d, true
+// duration reads a length of time; missing, null or wrong is not given.
+func (d *decoder) duration(name string) (time.Duration, bool) {
+	return object.Parse(d.Object, name, `a text such as "90s"`, duration.Parse)
 }
 
 // positive reads a duration for which zero would mean that none was given.
-func (o *object) positive(name string) time.Duration {
-	d, given := o.duration(name)
-	if given && d == 0 && o.strict {
-		o.faults.Add(o.pointer+"/"+name, "0s", "must be longer than nothing; leave it out for the default")
+func (d *decoder) positive(name string) time.Duration {
+	length, given := d.duration(name)
+	if given && length == 0 && d.strict {
+		d.faults.Add(d.pointer+"/"+name, "0s", "must be longer than nothing; leave it out for the default")
 	}
-	return d
+	return length
 }
 
-// readPositive reads a number for which zero would mean that none was given.
-func readPositive[N int | int64](o *object, name string, into *N) {
-	if readInto(o, name, into, "a whole number") && *into == 0 && o.strict {
-		o.faults.Add(o.pointer+"/"+name, "0", "must be at least 1; leave it out for the default")
+// atLeastOne reads a number for which zero would mean that none was given.
+func (d *decoder) atLeastOne(name string) int64 {
+	n, given := d.Int(name)
+	if given && n == 0 && d.strict {
+		d.faults.Add(d.pointer+"/"+name, "0", "must be at least 1; leave it out for the default")
 	}
+	return n
 }
 
-// readInto reads a member of the type of into and reports whether it was there and right.
-func readInto[T any](o *object, name string, into *T, accepted string) bool {
-	raw := o.take(name)
-	if raw == nil {
-		return false
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		o.faults.Add(o.pointer+"/"+name, string(raw), "not %s", accepted)
-		return false
-	}
-	return true
-}
-
-// refuseRest notes every member that nobody asked for.
-func (o *object) refuseRest() {
-	for _, name := range slices.Sorted(maps.Keys(o.members)) {
-		o.faults.Add(o.pointer+"/"+name, string(o.members[name]), "unknown member")
-	}
-}
+// whole cuts a number to those that fit an int on every machine; all others are out of every range there is.
+func whole(n int64) int { return int(min(max(n, math.MinInt32), math.MaxInt32)) }

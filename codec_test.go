@@ -99,7 +99,7 @@ func TestDecodeJobNamesEveryFault(t *testing.T) {
 		"more than one value": {`{} {}`, []string{""}},
 		"unknown members":     {`{"idd":"x","policy":{"overlapp":"skip"}}`, []string{"/idd", "/policy/overlapp"}},
 		"wrong types": {`{"id":7,"tags":"a","labels":{"a":1},"params":[],"priority":"high","policy":{"coalesce":"yes","timeout":5,"max_runs":1.5,"misfire_grace":"soon"}}`,
-			[]string{"/id", "/labels", "/params", "/policy/coalesce", "/policy/max_runs", "/policy/misfire_grace", "/policy/timeout", "/priority", "/tags"}},
+			[]string{"/id", "/labels/a", "/params", "/policy/coalesce", "/policy/max_runs", "/policy/misfire_grace", "/policy/timeout", "/priority", "/tags"}},
 		"faults of the parts": {`{"trigger":{"kind":"cron","expr":"61 * * * *"},"task":{"kind":"command"}}`, []string{"/task/command", "/trigger/expr"}},
 		"zeros that would mean a default": {`{"policy":{"catchup_limit":0,"kill_grace":"0s","max_instances":0,"max_runs":0,"timeout":"0s"}}`,
 			[]string{"/policy/catchup_limit", "/policy/kill_grace", "/policy/max_instances", "/policy/max_runs", "/policy/timeout"}},

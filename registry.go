@@ -10,6 +10,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // A Registry knows the kinds of triggers and tasks and the functions of a
@@ -195,17 +197,24 @@ func (r *Registry) DecodeTask(data []byte) (Task, error) {
 	return e.Decode(data)
 }
 
+// kindOf reads the member by which a decoder is chosen; all else is for that to judge.
 func kindOf(data []byte) (string, error) {
-	var head struct {
-		Kind *string `json:"kind"`
+	var faults Faults
+	o, err := object.Read(data, func(string, string, string, ...any) {})
+	if err != nil {
+		faults.Add("", string(data), "%v", err)
+		return "", faults.Err()
 	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return "", Invalid("", "", "not a JSON object with a member \"kind\": %v", err)
+	switch kind, ok := o.Text("kind"); {
+	case ok && kind != "":
+		return kind, nil
+	case !ok && o.Has("kind"):
+		raw, _ := o.Raw("kind")
+		faults.Add("/kind", string(raw), "not a text")
+	default:
+		faults.Add("/kind", "", "missing")
 	}
-	if head.Kind == nil || *head.Kind == "" {
-		return "", Invalid("/kind", "", "missing")
-	}
-	return *head.Kind, nil
+	return "", faults.Err()
 }
 
 // A FuncTask calls a registered function, or a closure.

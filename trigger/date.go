@@ -45,9 +45,9 @@ func DateText(text string, loc *time.Location) (*DateTrigger, error) {
 		t.zone, err = zoneOf(loc)
 		faults.Merge("/zone", err)
 	}
-	m, ok := parseMoment(text)
-	if !ok {
-		faults.Add("/at", text, "date: %q is not a date that exists (accepted: %s)", clip(text), momentForms)
+	m, err := parseMoment(text)
+	if err != nil {
+		faults.Add("/at", text, "date: %q %v", clip(text), err)
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err

@@ -1,15 +1,13 @@
 package trigger
 
 import (
-	"bytes"
 	"encoding/json"
-	"io"
-	"slices"
-	"strings"
+	"errors"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/duration"
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // MarshalJSON returns the canonical encoding:
@@ -90,20 +88,21 @@ func (z *zone) name() *string {
 // that is null counts as not given. The error is an *ruqi.InvalidError with every
 // fault.
 func DecodeCron(data []byte) (ruqi.Trigger, error) {
-	o, err := readObject(data, "cron", "expr", "dialect", "zone", "gap", "fold", "start", "end")
+	d, err := decodeObject(data, "cron")
 	if err != nil {
 		return nil, err
 	}
-	expr := o.text("expr", true)
+	expr, given := d.Need("expr")
 	t := newCron(expr, CronOptions{
-		Dialect: o.text("dialect", false), Zone: o.zone(),
-		StartText: o.text("start", false), EndText: o.text("end", false),
-		Gap: Gap(o.text("gap", false)), Fold: Fold(o.text("fold", false)),
+		Dialect: d.text("dialect"), Zone: d.zone(),
+		StartText: d.text("start"), EndText: d.text("end"),
+		Gap: Gap(d.text("gap")), Fold: Fold(d.text("fold")),
 	})
-	if o.given("expr") {
-		o.faults.Merge("", t.fault)
+	if given {
+		d.faults.Merge("", t.fault)
 	}
-	if err := o.faults.Err(); err != nil {
+	d.Done("kind", "expr", "dialect", "zone", "gap", "fold", "start", "end")
+	if err := d.faults.Err(); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -113,33 +112,36 @@ func DecodeCron(data []byte) (ruqi.Trigger, error) {
 // required; a member that is null counts as not given. The error is an
 // *ruqi.InvalidError with every fault.
 func DecodeInterval(data []byte) (ruqi.Trigger, error) {
-	o, err := readObject(data, "interval", "every", "anchor", "zone", "start", "end")
+	d, err := decodeObject(data, "interval")
 	if err != nil {
 		return nil, err
 	}
-	text := o.text("every", true)
+	text, given := d.Need("every")
 	every, err := duration.Parse(text)
-	if err != nil && o.given("every") {
-		o.faults.Add("/every", text, "%v", err)
+	if err != nil && given {
+		d.faults.Add("/every", text, "%v", err)
 	}
 	t := newInterval(max(every, 0), IntervalOptions{
-		Zone: o.zone(), StartText: o.text("start", false), EndText: o.text("end", false),
+		Zone: d.zone(), StartText: d.text("start"), EndText: d.text("end"),
 	})
 	if fault := t.fault(); err == nil {
-		o.faults.Merge("", fault)
+		d.faults.Merge("", fault)
 	}
-	if text = o.text("anchor", false); text != "" {
-		m, ok := parseMoment(text)
+	if text = d.text("anchor"); text != "" {
+		m, fault := parseMoment(text)
 		switch {
-		case !ok || !m.zoned:
-			o.faults.Add("/anchor", text, "%q is not an instant such as 2026-03-01T10:00:00+01:00", clip(text))
+		case fault == nil && !m.zoned || errors.Is(fault, errNoDate):
+			d.faults.Add("/anchor", text, "%q is not an instant such as 2026-03-01T10:00:00+01:00", clip(text))
+		case fault != nil:
+			d.faults.Add("/anchor", text, "%q %v", clip(text), fault)
 		case t.start != none:
-			o.faults.Add("/anchor", text, "a trigger with a start is anchored there")
+			d.faults.Add("/anchor", text, "a trigger with a start is anchored there")
 		default:
 			t.anchor, _ = m.resolve(nil, "", "")
 		}
 	}
-	if err := o.faults.Err(); err != nil {
+	d.Done("kind", "every", "anchor", "zone", "start", "end")
+	if err := d.faults.Err(); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -149,105 +151,54 @@ func DecodeInterval(data []byte) (ruqi.Trigger, error) {
 // that is null counts as not given. The error is an *ruqi.InvalidError with every
 // fault.
 func DecodeDate(data []byte) (ruqi.Trigger, error) {
-	o, err := readObject(data, "date", "at", "zone")
+	d, err := decodeObject(data, "date")
 	if err != nil {
 		return nil, err
 	}
-	t, err := DateText(o.text("at", true), o.zone())
-	if o.given("at") {
-		o.faults.Merge("", err)
+	text, given := d.Need("at")
+	t, err := DateText(text, d.zone())
+	if given {
+		d.faults.Merge("", err)
 	}
-	if err := o.faults.Err(); err != nil {
+	d.Done("kind", "at", "zone")
+	if err := d.faults.Err(); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// An object is a JSON object whose members are known by name.
-type object struct {
-	members map[string]json.RawMessage
-	faults  ruqi.Faults
+// A decoder reads the members of a trigger.
+type decoder struct {
+	*object.Object
+	faults ruqi.Faults
 }
 
-// readObject reads one object; members beside kind and the accepted ones, and
-// members that stand twice, are noted as faults.
-func readObject(data []byte, kind string, accepted ...string) (*object, error) {
-	o := &object{members: map[string]json.RawMessage{}}
-	d := json.NewDecoder(bytes.NewReader(data))
-	if token, err := d.Token(); err != nil || token != json.Delim('{') {
-		return nil, ruqi.Invalid("", string(data), "not a JSON object")
+func decodeObject(data []byte, kind string) (*decoder, error) {
+	d := &decoder{}
+	var err error
+	if d.Object, err = object.Read(data, d.faults.Add); err != nil {
+		return nil, ruqi.Invalid("", string(data), "%v", err)
 	}
-	for d.More() {
-		token, err := d.Token()
-		name, isName := token.(string)
-		var value json.RawMessage
-		if err == nil {
-			err = d.Decode(&value)
-		}
-		if err != nil || !isName {
-			return nil, ruqi.Invalid("", string(data), "not valid JSON: %v", err)
-		}
-		_, twice := o.members[name]
-		switch {
-		case name != "kind" && !slices.Contains(accepted, name):
-			o.faults.Add(pointer(name), string(value), "unknown member; accepted are kind, %s", strings.Join(accepted, ", "))
-		case twice:
-			o.faults.Add(pointer(name), string(value), "stands twice")
-		}
-		o.members[name] = value
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, ruqi.Invalid("", string(data), "not valid JSON: %v", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return nil, ruqi.Invalid("", string(data), "there is more than one JSON value")
-	}
-	if got := o.text("kind", true); got != kind && o.given("kind") {
-		o.faults.Add("/kind", got, "%q is not %q", clip(got), kind)
-	}
-	return o, nil
+	d.Kind(kind)
+	return d, nil
 }
 
-// pointer returns the JSON pointer of a member.
-func pointer(name string) string {
-	return "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
-}
-
-// given reports whether a member is there as a text; else what is wrong with it has
-// been noted.
-func (o *object) given(name string) bool {
-	value, ok := o.members[name]
-	return ok && len(value) > 0 && value[0] == '"'
-}
-
-// text returns a member that is a text, "" when it is missing or null, and notes
-// any other value, and a required one that is missing or empty.
-func (o *object) text(name string, required bool) string {
-	value, there := o.members[name]
-	if !there || string(value) == "null" {
-		if required {
-			o.faults.Add(pointer(name), "", "missing")
-		}
-		return ""
-	}
-	var text string
-	if json.Unmarshal(value, &text) != nil {
-		o.faults.Add(pointer(name), string(value), "not a text")
-		return ""
-	}
-	if text == "" && !required {
-		o.faults.Add(pointer(name), "", "empty; leave it out, or null")
+// text returns a member that may be left out, and is not to be an empty text.
+func (d *decoder) text(name string) string {
+	text, given := d.Text(name)
+	if given && text == "" {
+		d.faults.Add("/"+name, "", "empty; leave it out, or null")
 	}
 	return text
 }
 
 // zone returns the member zone.
-func (o *object) zone() *time.Location {
-	name := o.text("zone", false)
+func (d *decoder) zone() *time.Location {
+	name := d.text("zone")
 	if name == "" {
 		return nil
 	}
 	loc, err := LoadZone(name)
-	o.faults.Merge("/zone", err)
+	d.faults.Merge("/zone", err)
 	return loc
 }

@@ -42,9 +42,9 @@ func readLimit(at *time.Time, text string, z *zone, what string, faults *ruqi.Fa
 		}
 		faults.Add("/"+what, at.String(), "out of range, the years are 1 to 9999")
 	case text != "":
-		m, ok := parseMoment(text)
-		if !ok {
-			faults.Add("/"+what, text, "%q is not a date that exists (accepted: %s)", clip(text), momentForms)
+		m, err := parseMoment(text)
+		if err != nil {
+			faults.Add("/"+what, text, "%q %v", clip(text), err)
 			return none, nil
 		}
 		micros, err := m.resolve(z, "/"+what, "")

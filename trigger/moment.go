@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"errors"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -18,19 +19,23 @@ type moment struct {
 	offset int64 // seconds east of UTC
 }
 
-// Forms in which a moment is read, for messages.
-const momentForms = "2006-01-02, 2006-01-02 15:04[:05[.000000]], each also with T, and then Z or +01:00"
+// What is wrong with a text that should be a moment; their texts stand behind it in messages.
+var (
+	errNoDate = errors.New("is not a date that exists (accepted are such as 2026-12-01, 2026-12-01 09:30, " +
+		"2026-12-01 09:30:15.25 and 2026-12-01T09:30:00+01:00)")
+	errRange = errors.New("is out of range, the years are 1 to 9999")
+)
 
 // parseMoment reads a date, or a date and a time with a blank or T between, with
-// a fraction and an offset. Digits of the fraction after the sixth are cut.
-func parseMoment(text string) (moment, bool) {
+// a fraction and an offset. Digits of the fraction after the sixth are cut. The error is errNoDate or errRange.
+func parseMoment(text string) (moment, error) {
 	var m moment
 	s := scanner{rest: text}
 	year, month, day := s.digits(4), s.after('-', 2), s.after('-', 2)
 	var hour, minute, second int
 	if !s.failed && s.rest != "" {
 		if !s.skip('T') && !s.skip('t') && !s.skip(' ') {
-			return m, false
+			return m, errNoDate
 		}
 		hour, minute = s.digits(2), s.after(':', 2)
 		if s.skip(':') {
@@ -41,15 +46,18 @@ func parseMoment(text string) (moment, bool) {
 		}
 		m.zoned, m.offset = s.zone()
 	}
-	if s.failed || s.rest != "" || hour > 23 || minute > 59 || second > 59 || year == 0 {
-		return m, false
+	if s.failed || s.rest != "" || hour > 23 || minute > 59 || second > 59 {
+		return m, errNoDate
 	}
 	t := time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC)
 	if t.Day() != day || int(t.Month()) != month {
-		return m, false
+		return m, errNoDate
 	}
 	m.wall = t.Unix()
-	return m, m.wall-m.offset >= earliest && m.wall-m.offset <= latest
+	if s := m.wall - m.offset; s < earliest || s > latest {
+		return m, errRange
+	}
+	return m, nil
 }
 
 // A scanner reads fixed forms; once it has failed it stays so.

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ruqi-dev/ruqi"
-	"github.com/ruqi-dev/ruqi/executor/internal/strict"
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // Bounds of a task.
@@ -163,7 +163,7 @@ func (t *Task) checkProgram(faults *ruqi.Faults) {
 	}
 	total := 0
 	for i, arg := range t.argv {
-		text(faults, strict.Pointer("argv", strconv.Itoa(i)), arg, MostText)
+		text(faults, object.Pointer("argv", strconv.Itoa(i)), arg, MostText)
 		total += len(arg)
 	}
 	if total > MostText {
@@ -177,7 +177,7 @@ func (t *Task) checkEnv(faults *ruqi.Faults) {
 	}
 	total := 0
 	for _, name := range slices.Sorted(maps.Keys(t.env)) {
-		pointer := strict.Pointer("env", name)
+		pointer := object.Pointer("env", name)
 		if !validName(name) {
 			faults.Add(pointer, name, "not a name of a variable: letters, digits and _ are, not beginning with a digit")
 		}

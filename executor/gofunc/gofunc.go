@@ -22,7 +22,7 @@ import (
 	"sync"
 
 	"github.com/ruqi-dev/ruqi"
-	"github.com/ruqi-dev/ruqi/executor/internal/strict"
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 const kind = "func"
@@ -63,20 +63,23 @@ func (e *Executor) Needs() []string {
 // Decode reads a call of a registered function. Its error is an
 // *ruqi.InvalidError: the function must be registered here and take the arguments.
 func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
-	object, err := strict.Read(data)
+	var faults ruqi.Faults
+	o, err := object.Read(data, faults.Add)
 	if err != nil {
-		return nil, err
+		faults.Add("", string(data), "%v", err)
+		return nil, faults.Err()
 	}
-	object.Kind(kind)
-	name, named := object.Text("name")
-	args, given := object.Raw("args")
+	o.Kind(kind)
+	name, named := o.Text("name")
+	args, given := o.Any("args")
 	switch {
 	case named && name != "":
-		e.check(object, name, args)
-	case named || !object.Has("name"):
-		object.Faults.Add("/name", "", "the name of a registered function is expected")
+		e.check(&faults, name, args)
+	case named || !o.Has("name"):
+		faults.Add("/name", "", "the name of a registered function is expected")
 	}
-	if err := object.Done("kind", "name", "args"); err != nil {
+	o.Done("kind", "name", "args")
+	if err := faults.Err(); err != nil {
 		return nil, err
 	}
 	if !given {
@@ -89,18 +92,18 @@ func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 	return task, nil
 }
 
-func (e *Executor) check(object *strict.Object, name string, args json.RawMessage) {
+func (e *Executor) check(faults *ruqi.Faults, name string, args json.RawMessage) {
 	err := e.registry.CheckFunc(name, args)
 	var wrongType *json.UnmarshalTypeError
 	switch {
 	case err == nil:
 	case errors.Is(err, ruqi.ErrNotFound):
-		object.Faults.Add("/name", name, "no function %q is registered here; registered are %v", name, e.registry.Functions())
+		faults.Add("/name", name, "no function %q is registered here; registered are %v", name, e.registry.Functions())
 	case errors.As(err, &wrongType) && wrongType.Field != "":
-		pointer := strict.Pointer(append([]string{"args"}, strings.Split(wrongType.Field, ".")...)...)
-		object.Faults.Add(pointer, wrongType.Value, "function %q expects %v here, not %s", name, wrongType.Type, wrongType.Value)
+		pointer := object.Pointer(append([]string{"args"}, strings.Split(wrongType.Field, ".")...)...)
+		faults.Add(pointer, wrongType.Value, "function %q expects %v here, not %s", name, wrongType.Type, wrongType.Value)
 	default:
-		object.Faults.Add("/args", string(args), "function %q does not take these arguments: %v", name, err)
+		faults.Add("/args", string(args), "function %q does not take these arguments: %v", name, err)
 	}
 }
 
