@@ -152,10 +152,10 @@ func (a *app) jobAddCommand() *cobra.Command {
 			if paused {
 				def["state"] = string(ruqi.JobPaused)
 			}
-			if t, _ := def["trigger"].(object); t == nil || t["kind"] == nil {
+			if t, _ := def["trigger"].(members); t == nil || t["kind"] == nil {
 				return usage("when? give one of --cron, --every and --at")
 			}
-			if t, _ := def["task"].(object); t == nil || t["kind"] == nil {
+			if t, _ := def["task"].(members); t == nil || t["kind"] == nil {
 				return usage("what? give --command, or a program and its arguments after --")
 			}
 			return a.addOne(cmd.Context(), def, ruqi.OnConflict(onConflict))
@@ -177,7 +177,7 @@ func atDash(cmd *cobra.Command, args []string) (before, after []string) {
 	return args, nil
 }
 
-func (a *app) addOne(ctx context.Context, def object, onConflict ruqi.OnConflict) error {
+func (a *app) addOne(ctx context.Context, def members, onConflict ruqi.OnConflict) error {
 	text, err := encode(def)
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ func (a *app) jobModifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if t, _ := patch["task"].(object); t != nil && t["argv"] != nil {
+			if t, _ := patch["task"].(members); t != nil && t["argv"] != nil {
 				t["command"], t["shell"] = nil, nil // of the two forms of a command the other goes
 			} else if t != nil && t["command"] != nil {
 				t["argv"] = nil

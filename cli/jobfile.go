@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
@@ -23,7 +24,7 @@ const (
 
 // A document is one job of a job file: its value as JSON has it, and where each part stands.
 type document struct {
-	value  object
+	value  members
 	file   string
 	places map[string]place // by JSON pointer
 }
@@ -90,7 +91,7 @@ func parseJobFile(name string, data []byte) ([]document, error) {
 		if err != nil {
 			return nil, err
 		}
-		job, ok := value.(object)
+		job, ok := value.(members)
 		if _, several := value.([]any); several {
 			return nil, usage("%s: a list; several jobs are documents, separated by a line ---", d.at(""))
 		}
@@ -165,14 +166,14 @@ func begin(node ast.Node) *token.Token {
 }
 
 func (d document) readMapping(values []*ast.MappingValueNode, pointer string, deep int) (any, error) {
-	m := object{}
+	m := members{}
 	for _, entry := range values {
 		key, ok := entry.Key.(ast.ScalarNode)
 		if !ok || entry.Key.Type() == ast.MergeKeyType {
 			return nil, usage("%s: a job file has no anchors, aliases, merges or tags", d.at(pointer))
 		}
 		name := key.GetToken().Value
-		child := pointer + wire.Pointer(name)
+		child := pointer + object.Pointer(name)
 		at := key.GetToken().Position
 		if _, twice := m[name]; twice {
 			return nil, usage("%s:%d:%d: %q stands twice", d.file, at.Line, at.Column, name)
@@ -201,7 +202,7 @@ func (d document) check(registry *ruqi.Registry) error {
 	var faults ruqi.Faults
 	for _, f := range invalid.Faults {
 		part, member, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
-		known, _ := d.value[part].(object)
+		known, _ := d.value[part].(members)
 		kind, _ := known["kind"].(string)
 		if member == "kind" && kind != "" || part == "task" && kind == "func" {
 			continue

@@ -143,15 +143,15 @@ func (f *jobFlags) when() string {
 	return "--cron, --every or --at"
 }
 
-// object is a JSON object on its way to the service.
-type object = map[string]any
+// members is a JSON object on its way to the service.
+type members = map[string]any
 
 // definition returns the members of a job that the flags speak of. argv is the command
 // after "--".
-func (f *jobFlags) definition(now time.Time, argv []string) (object, error) {
+func (f *jobFlags) definition(now time.Time, argv []string) (members, error) {
 	var faults ruqi.Faults
-	def := object{}
-	put := func(to object, flag, member string, value any) {
+	def := members{}
+	put := func(to members, flag, member string, value any) {
 		if f.given(flag) {
 			to[member] = value
 		}
@@ -184,10 +184,10 @@ func (f *jobFlags) definition(now time.Time, argv []string) (object, error) {
 
 // trigger reads the flags that say when. Parsing here and not on the service gives words such
 // as "5 seconds" and "in 5 minutes" their place: the moment they are typed.
-func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) object {
+func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) members {
 	kinds := map[string]string{"cron": f.cron, "every": f.every, "at": f.at}
 	chosen := f.chosen()
-	t := object{}
+	t := members{}
 	for flag, member := range map[string]string{"tz": "zone", "start": "start", "end": "end", "gap": "gap", "fold": "fold", "dialect": "dialect"} {
 		value := f.set.Lookup(flag).Value.String()
 		switch {
@@ -233,7 +233,7 @@ func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) object {
 		faults.Merge("/trigger", err)
 		return nil
 	}
-	full := object{}
+	full := members{}
 	if err := json.Unmarshal(encoded, &full); err != nil {
 		faults.Merge("/trigger", err)
 		return nil
@@ -250,8 +250,8 @@ func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) object {
 	return t
 }
 
-func (f *jobFlags) task(faults *ruqi.Faults, argv []string) object {
-	t := object{}
+func (f *jobFlags) task(faults *ruqi.Faults, argv []string) members {
+	t := members{}
 	switch {
 	case f.given("command") && len(argv) > 0:
 		faults.Add("/task", "", "either --command or a program after --, not both")
@@ -269,8 +269,8 @@ func (f *jobFlags) task(faults *ruqi.Faults, argv []string) object {
 	return t
 }
 
-func (f *jobFlags) policy(faults *ruqi.Faults) object {
-	p := object{}
+func (f *jobFlags) policy(faults *ruqi.Faults) members {
+	p := members{}
 	lengths := map[string]string{"misfire-grace": f.misfireGrace, "timeout": f.timeout, "kill-grace": f.killGrace, "jitter": f.jitter}
 	for _, flag := range slices.Sorted(maps.Keys(lengths)) {
 		value := lengths[flag]
@@ -352,7 +352,7 @@ func (f *jobFlags) pairs(faults *ruqi.Faults, pointer string, list []string) any
 		return nil
 	}
 	var set []string
-	changes := object{}
+	changes := members{}
 	for _, pair := range list {
 		key, less := strings.CutSuffix(pair, "-")
 		switch {

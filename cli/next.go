@@ -13,11 +13,6 @@ import (
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
-const (
-	defaultNext = 5    // times; a week of working days
-	maxNext     = 1000 // times; as many as the API's preview gives
-)
-
 func (a *app) nextCommand() *cobra.Command {
 	var kind, zone, from, dialect, gap, fold string
 	var n int
@@ -46,7 +41,7 @@ func (a *app) nextCommand() *cobra.Command {
 	flags.StringVar(&kind, "trigger", "cron", "`kind` of trigger: cron, interval or date")
 	flags.StringVar(&zone, "tz", "", "`zone` of the trigger, an IANA name (default: the host's)")
 	flags.StringVar(&from, "from", "", "show times after this `time`: '2026-12-01 09:00', 2026-12-01T09:00:00Z, 'in 5 minutes' (default: now)")
-	flags.IntVarP(&n, "count", "n", defaultNext, "how `many`, 1 to 1000")
+	flags.IntVarP(&n, "count", "n", wire.DefaultPreview, "how `many`, 1 to 1000")
 	flags.StringVar(&dialect, "dialect", "", "`dialect` of a cron expression: crontab (default) or ruqi")
 	flags.StringVar(&gap, "gap", "", "`what` to do with times that a clock change leaves out: run_after (default), shift or skip")
 	flags.StringVar(&fold, "fold", "", "`what` to do with times that a clock change repeats: auto (default), first, second or both")
@@ -95,8 +90,8 @@ func (a *app) next(ctx context.Context, ask nextTimes, zone string, zoneGiven bo
 		ask.from, err = readMoment(from, zone, ask.from)
 		faults.Merge("/from", err)
 	}
-	if ask.n < 1 || ask.n > maxNext {
-		faults.Add("/n", "", "%d is out of range (1-%d)", ask.n, maxNext)
+	if ask.n < 1 || ask.n > wire.MaxPreview {
+		faults.Add("/n", "", "%d is out of range (1-%d)", ask.n, wire.MaxPreview)
 	}
 	if faults.Err() != nil {
 		ask.options.Zone = "" // it has been spoken of
@@ -106,9 +101,13 @@ func (a *app) next(ctx context.Context, ask nextTimes, zone string, zoneGiven bo
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	times, err := ask.times(parsed)
+	preview, err := wire.NewPreview(ctx, parsed, ask.zone, ask.from, ask.n)
 	if err != nil {
 		return err
+	}
+	times := make([]string, 0, len(preview.Times))
+	for _, at := range preview.Times {
+		times = append(times, wire.FormatTime(at, at.Location()))
 	}
 	if a.output == "json" {
 		return a.printJSON(map[string][]string{"times": times})
@@ -117,26 +116,6 @@ func (a *app) next(ctx context.Context, ask nextTimes, zone string, zoneGiven bo
 		return nil
 	}
 	return a.print("%s\n", strings.Join(times, "\n"))
-}
-
-func (ask nextTimes) times(parsed ruqi.Trigger) ([]string, error) {
-	if binder, ok := parsed.(ruqi.Binder); ok {
-		var err error
-		if parsed, err = binder.Bind(ask.zone, ask.from.Truncate(time.Microsecond), ""); err != nil {
-			return nil, err
-		}
-	}
-	zone := wire.Zone(parsed)
-	times := []string{}
-	for at := ask.from; len(times) < ask.n; {
-		next, ok := parsed.Next(at)
-		if !ok {
-			break
-		}
-		times = append(times, wire.FormatTime(next, zone))
-		at = next
-	}
-	return times, nil
 }
 
 // zoneFlag reads the zone of a setting, whose name is the caller's to put before the error.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
@@ -122,7 +123,7 @@ func pointer(place string) string {
 	if !found {
 		return ""
 	}
-	return wire.Pointer(strings.FieldsFunc(names, func(r rune) bool { return r == '[' || r == ']' })...)
+	return object.Pointer(strings.FieldsFunc(names, func(r rune) bool { return r == '[' || r == ']' })...)
 }
 
 func faultText(faults []wire.Fault) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
@@ -68,21 +69,14 @@ func readRunRequest(data []byte) (params json.RawMessage, err error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
-	members, err := wire.Members(data)
+	var faults ruqi.Faults
+	o, err := object.Read(data, faults.Add)
 	if err != nil {
 		return nil, err
 	}
-	var faults ruqi.Faults
-	for _, m := range members {
-		switch {
-		case m.Name != "params":
-			faults.Add(wire.Pointer(m.Name), string(m.Value), "unknown member; accepted is params")
-		case string(m.Value) == "null":
-		case m.Value[0] != '{':
-			faults.Add("/params", string(m.Value), "not a JSON object")
-		default:
-			params = m.Value
-		}
+	if params, _ = o.Any("params"); len(params) > 0 && params[0] != '{' {
+		faults.Add("/params", string(params), "not a JSON object")
 	}
+	o.Done("params")
 	return params, faults.Err()
 }

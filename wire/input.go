@@ -7,50 +7,44 @@ import (
 	"slices"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // DecodeNew reads a job that is to be added: its definition, and "state", which may
 // be active or paused. The other read-only members are passed over, so that a job
-// read from one service can be sent to another. All faults are told at once.
+// read from one service can be sent to another. All faults are told at once; what is not JSON at all is an error of
+// its own, which NewProblem knows.
 func DecodeNew(registry *ruqi.Registry, data []byte) (ruqi.JobSpec, error) {
-	definition, shown, err := split(data)
+	var faults ruqi.Faults
+	definition, shown, err := split(data, &faults)
 	if err != nil {
 		return ruqi.JobSpec{}, err
 	}
-	var faults ruqi.Faults
 	var state ruqi.JobState
 	if raw, given := shown["state"]; given {
 		if err := json.Unmarshal(raw, &state); err != nil || state != "" && state != ruqi.JobActive && state != ruqi.JobPaused {
 			faults.Add("/state", string(raw), "a job is added in one of two states; %s", Accepted(ruqi.JobActive, ruqi.JobPaused))
 		}
 	}
-	spec, err := registry.DecodeJob(definition)
+	spec, err := registry.DecodeJob(join(definition))
 	faults.Merge("", err)
-	if emptyID(definition) {
+	if slices.ContainsFunc(definition, func(m object.Member) bool { return m.Name == "id" && string(m.Value) == `""` }) {
+		// A variable that was not set, more likely than the wish for a random one.
 		faults.Add("/id", "", "empty; leave it out to get a random one")
 	}
 	spec.Paused = state == ruqi.JobPaused
 	return spec, faults.Err()
 }
 
-// emptyID reports whether the definition has an id, and an empty one: a variable that was not set, more likely
-// than the wish for a random id.
-func emptyID(definition []byte) bool {
-	var head struct {
-		ID *string `json:"id"`
-	}
-	return json.Unmarshal(definition, &head) == nil && head.ID != nil && *head.ID == ""
-}
-
 // DecodeDefinition reads the new definition of the job with that id. Read-only
-// members are passed over; the id may be left out, but is not to differ.
+// members are passed over; the id may be left out, but is not to differ. Errors are as of DecodeNew.
 func DecodeDefinition(registry *ruqi.Registry, id string, data []byte) (ruqi.JobSpec, error) {
-	definition, _, err := split(data)
+	var faults ruqi.Faults
+	definition, _, err := split(data, &faults)
 	if err != nil {
 		return ruqi.JobSpec{}, err
 	}
-	var faults ruqi.Faults
-	spec, err := registry.DecodeJob(definition)
+	spec, err := registry.DecodeJob(join(definition))
 	faults.Merge("", err)
 	if spec.ID != "" && spec.ID != id {
 		faults.Add("/id", spec.ID, "the id of a job cannot change; this one is %q", id)
@@ -64,8 +58,12 @@ func DecodeDefinition(registry *ruqi.Registry, id string, data []byte) (ruqi.Job
 // whole, since members of one kind mean nothing in another; and a read-only member that
 // the patch would change is refused rather than passed over.
 func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, error) {
-	if _, err := Members(patch); err != nil {
-		return ruqi.JobSpec{}, err
+	var faults ruqi.Faults
+	if _, err := object.Read(patch, func(string, string, string, ...any) {}); err != nil {
+		return ruqi.JobSpec{}, malformed(err)
+	}
+	if err := object.Check(patch, faults.Add); err != nil { // what stands twice, at any depth
+		return ruqi.JobSpec{}, malformed(err)
 	}
 	shape, err := FromJob(job)
 	if err != nil {
@@ -75,16 +73,15 @@ func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, e
 	if err != nil {
 		return ruqi.JobSpec{}, err
 	}
-	before, err := object(text)
+	before, err := tree(text)
 	if err != nil {
 		return ruqi.JobSpec{}, err
 	}
-	change, err := object(patch)
+	change, err := tree(patch)
 	if err != nil {
 		return ruqi.JobSpec{}, err
 	}
 	settle(before, change)
-	var faults ruqi.Faults
 	for _, name := range readOnly {
 		if value, given := change[name]; given {
 			if was, now := compact(before[name]), compact(value); was != now {
@@ -92,7 +89,7 @@ func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, e
 				if name == "state" {
 					hint = "; POST …/pause and …/resume change it"
 				}
-				faults.Add("/"+name, now, "read-only%s", hint)
+				faults.Add(object.Pointer(name), now, "read-only%s", hint)
 			}
 		}
 	}
@@ -172,7 +169,8 @@ func merge(target, patch any) any {
 	return result
 }
 
-func object(data []byte) (map[string]any, error) {
+// tree reads a JSON object.
+func tree(data []byte) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber() // numbers pass through as they were written
 	var value map[string]any
@@ -190,82 +188,43 @@ func compact(value any) string {
 	return string(text)
 }
 
-// split parts the definition from the read-only members.
-func split(data []byte) (definition []byte, shown map[string]json.RawMessage, err error) {
-	members, err := Members(data)
+// split parts the definition from the read-only members, and notes what stands twice.
+func split(data []byte, faults *ruqi.Faults) (definition []object.Member, shown map[string]json.RawMessage, err error) {
+	o, err := object.Read(data, faults.Add)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, malformed(err)
 	}
-	var b bytes.Buffer
-	b.WriteByte('{')
 	shown = map[string]json.RawMessage{}
-	for _, m := range members {
+	for _, m := range o.Members() {
 		if slices.Contains(readOnly, m.Name) {
 			shown[m.Name] = m.Value
 			continue
 		}
-		if b.Len() > 1 {
+		definition = append(definition, m)
+	}
+	return definition, shown, nil
+}
+
+// join writes an object of the members.
+func join(members []object.Member) []byte {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range members {
+		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := json.Marshal(m.Name)
-		if err != nil {
-			return nil, nil, err
-		}
-		b.Write(name)
+		b.WriteString(compact(m.Name)) // a text can always be written
 		b.WriteByte(':')
 		b.Write(m.Value)
 	}
 	b.WriteByte('}')
-	return b.Bytes(), shown, nil
+	return b.Bytes()
 }
 
-// A Member is one member of a JSON object, as it was written.
-type Member struct {
-	Name  string
-	Value json.RawMessage
-}
+// malformed makes an ErrInvalid of what is not JSON, and leaves it what NewProblem looks for.
+func malformed(err error) error { return &notJSON{err} }
 
-// A SyntaxError says that a text is not JSON at all, or not the one object that is wanted.
-type SyntaxError struct{ Message string }
+type notJSON struct{ cause error }
 
-func (e *SyntaxError) Error() string { return e.Message }
-
-// Unwrap makes it an ErrInvalid.
-func (e *SyntaxError) Unwrap() error { return ruqi.ErrInvalid }
-
-// Members returns the members of a JSON object in their order. A *SyntaxError says that
-// it is not one whole object; a name that stands twice is an *InvalidError.
-func Members(data []byte) ([]Member, error) {
-	d := json.NewDecoder(bytes.NewReader(data))
-	if open, err := d.Token(); err != nil || open != json.Delim('{') {
-		if err != nil {
-			return nil, &SyntaxError{fmt.Sprintf("not JSON: %v", err)}
-		}
-		return nil, &SyntaxError{"not a JSON object"}
-	}
-	var members []Member
-	var faults ruqi.Faults
-	seen := map[string]bool{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return nil, &SyntaxError{fmt.Sprintf("not JSON: %v", err)}
-		}
-		m := Member{Name: token.(string)} // the decoder hands out names as strings only
-		if err := d.Decode(&m.Value); err != nil {
-			return nil, &SyntaxError{fmt.Sprintf("not JSON: %v", err)}
-		}
-		if seen[m.Name] {
-			faults.Add(Pointer(m.Name), "", "stands twice")
-		}
-		seen[m.Name] = true
-		members = append(members, m)
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, &SyntaxError{fmt.Sprintf("not JSON: %v", err)}
-	}
-	if d.More() || d.InputOffset() < int64(len(bytes.TrimRight(data, " \t\r\n"))) {
-		return nil, &SyntaxError{"more than one JSON value"}
-	}
-	return members, faults.Err()
-}
+func (e *notJSON) Error() string   { return e.cause.Error() }
+func (e *notJSON) Unwrap() []error { return []error{e.cause, ruqi.ErrInvalid} }

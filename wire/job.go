@@ -135,9 +135,10 @@ func (j Job) Job(registry *ruqi.Registry) (ruqi.Job, error) {
 	return job, nil
 }
 
-func fromPolicy(p ruqi.Policy) Policy {
+func fromPolicy(given ruqi.Policy) Policy {
+	p := given.WithDefaults()
 	shape := Policy{
-		Coalesce:     p.Coalesce == nil || *p.Coalesce,
+		Coalesce:     *p.Coalesce,
 		CatchupLimit: p.CatchupLimit, MaxInstances: p.MaxInstances,
 		Overlap: string(p.Overlap), KillGrace: duration.Format(p.KillGrace),
 		OnLost: string(p.OnLost), Jitter: duration.Format(p.Jitter),
@@ -153,21 +154,6 @@ func fromPolicy(p ruqi.Policy) Policy {
 	}
 	if p.MaxRuns != 0 {
 		shape.MaxRuns = &p.MaxRuns
-	}
-	if p.CatchupLimit == 0 {
-		shape.CatchupLimit = ruqi.DefaultCatchupLimit
-	}
-	if p.MaxInstances == 0 {
-		shape.MaxInstances = ruqi.DefaultMaxInstances
-	}
-	if p.Overlap == "" {
-		shape.Overlap = string(ruqi.OverlapSkip)
-	}
-	if p.KillGrace == 0 {
-		shape.KillGrace = duration.Format(ruqi.DefaultKillGrace)
-	}
-	if p.OnLost == "" {
-		shape.OnLost = string(ruqi.LostFail)
 	}
 	return shape
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // ProblemType is the content type of a Problem.
@@ -68,16 +69,6 @@ func Accepted[T ~string](words ...T) string {
 	return b.String()
 }
 
-// Pointer returns the JSON pointer (RFC 6901) of a path of names.
-func Pointer(names ...string) string {
-	var b strings.Builder
-	for _, name := range names {
-		b.WriteByte('/')
-		b.WriteString(strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
-	}
-	return b.String()
-}
-
 // problems is the one table between the library's errors and HTTP. The first entry
 // that an error wraps counts.
 var problems = []struct {
@@ -101,7 +92,7 @@ var problems = []struct {
 // NewProblem returns the problem that tells of err; false for an error that is not
 // for users to see.
 func NewProblem(err error) (*Problem, bool) {
-	var syntax *SyntaxError
+	var syntax *object.SyntaxError
 	if errors.As(err, &syntax) {
 		return StatusProblem(http.StatusBadRequest, syntax.Message), true
 	}

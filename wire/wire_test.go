@@ -211,19 +211,35 @@ func TestAPatchLeavesAloneWhatItDoesNotName(t *testing.T) {
 	}
 }
 
-func TestMembersWantOneObject(t *testing.T) {
-	for _, text := range []string{"", "null", "[]", "1", `"x"`, "{", `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1}{}`, `{"a":1} x`, "\xff", `{"a":1}]`} {
-		var syntax *wire.SyntaxError
-		if _, err := wire.Members([]byte(text)); !errors.As(err, &syntax) {
-			t.Errorf("%q: %v", text, err)
+func TestABodyIsOneObjectOfWholeCharacters(t *testing.T) {
+	registry := newRegistry()
+	job := full(t)
+	for _, text := range []string{
+		"", "null", "[]", "1", `"x"`, "{", `{"a"}`, `{"a":}`, `{"a":1,}`, `{"a":1}{}`, `{"a":1} x`, "\xff", `{"a":1}]`,
+		"{\"name\":\"\xff\"}", `{"name":"\ud800"}`, `{"labels":{"\udc00":"x"}}`,
+	} {
+		_, added := wire.DecodeNew(registry, []byte(text))
+		_, changed := wire.DecodeDefinition(registry, "x", []byte(text))
+		_, patched := wire.Patch(registry, job, []byte(text))
+		for what, err := range map[string]error{"added": added, "changed": changed, "patched": patched} {
+			problem, known := wire.NewProblem(err)
+			if !errors.Is(err, ruqi.ErrInvalid) || !known || problem.Status != http.StatusBadRequest {
+				t.Errorf("%s: %q: %v, %+v", what, text, err, problem)
+			}
 		}
 	}
-	if _, err := wire.Members([]byte(`{"a":1,"a":2}`)); !errors.Is(err, ruqi.ErrInvalid) {
-		t.Errorf("a name that stands twice: %v", err)
-	}
-	members, err := wire.Members([]byte(" {\"a\" : [1, 2], \"b~/\": null} \n"))
-	if err != nil || len(members) != 2 || string(members[0].Value) != "[1, 2]" || wire.Pointer(members[1].Name) != "/b~0~1" {
-		t.Errorf("%v, %v", members, err)
+}
+
+func TestWhatStandsTwiceInAPatchIsRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"name":"a","name":"b"}`:                  "name: given twice",
+		`{"policy":{"jitter":"1s","jitter":"2s"}}`: "policy.jitter: given twice",
+		`{"params":{"a":[{"b":1,"b":2}]}}`:         "params.a.0.b: given twice",
+		`{"state":"paused","state":"paused"}`:      "state: given twice",
+	} {
+		if _, err := wire.Patch(newRegistry(), full(t), []byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }
 
