@@ -20,6 +20,7 @@ var checks = []struct {
 	{"lines of files", arch.CheckFiles},
 	{"methods of interfaces", arch.CheckInterfaces},
 	{"words", arch.CheckWords},
+	{"pointers", arch.CheckPointers},
 }
 
 // root is this module's tree.
@@ -134,6 +135,10 @@ func TestSizesAndWordsFindWhatIsPlanted(t *testing.T) {
 				"jobstore/multi/b.go": "package multi\nimport \"github.com/ruqi-dev/ruqi\"\n" +
 					methods("Store", 9, 16) + "\truqi.Store\n}\n",
 			}},
+		{"a second escaper of pointers", "one-pointer-escaper", arch.CheckPointers,
+			map[string]string{"wire/a.go": "package wire\nvar escape = strings.NewReplacer(\"~\", \"~0\", \"/\", \"~1\")\n"}},
+		{"the one escaper of pointers passes", "", arch.CheckPointers,
+			map[string]string{"internal/object/pointer.go": "package object\nvar escape = strings.NewReplacer(\"~\", \"~0\", \"/\", \"~1\")\n"}},
 		{"a stub word", "no-stub-words", arch.CheckWords,
 			map[string]string{"a.go": "package ruqi // TO" + "DO: more\n"}},
 		{"a stub word in a text passes", "", arch.CheckWords,
