@@ -124,7 +124,7 @@ func newAPI(options Options) *api {
 		Transformers:                 []huma.Transformer{a.tellProblem},
 	}
 	a.huma = humago.New(a.routes, config)
-	a.huma.UseMiddleware(func(ctx huma.Context, next func(huma.Context)) { next(&answer{humaContext: ctx}) })
+	a.huma.UseMiddleware(refuseRepeated, func(ctx huma.Context, next func(huma.Context)) { next(&answer{humaContext: ctx}) })
 	a.registerJobs()
 	a.registerJobVerbs()
 	a.registerRuns()
@@ -212,8 +212,12 @@ func (r *routes) refuseOthers() {
 		})
 	}
 	r.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		writeProblem(w, wire.StatusProblem(http.StatusNotFound, "no such path; /api/openapi.json lists those there are"))
+		writeProblem(w, noSuchPath())
 	})
+}
+
+func noSuchPath() *wire.Problem {
+	return wire.StatusProblem(http.StatusNotFound, "no such path; /api/openapi.json lists those there are")
 }
 
 // fail turns an error into the answer that tells of it.

@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"net/url"
+	"path"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -59,6 +60,10 @@ func (a *api) handler() http.Handler {
 			writeProblem(out, problem)
 			return
 		}
+		// Several headers mean what one list does.
+		if tags := r.Header["If-Match"]; len(tags) > 1 {
+			r.Header.Set("If-Match", strings.Join(tags, ", "))
+		}
 		a.routes.ServeHTTP(out, r)
 	})
 }
@@ -95,6 +100,9 @@ func readable(r *http.Request) *wire.Problem {
 	if err != nil {
 		return wire.StatusProblem(http.StatusBadRequest, "the query cannot be read: "+err.Error())
 	}
+	if !isClean(r.URL.EscapedPath()) {
+		return noSuchPath() // the mux would lead to another path, with a page of its own
+	}
 	texts := []string{r.URL.Path}
 	for name, values := range query {
 		texts = append(append(texts, name), values...)
@@ -111,6 +119,12 @@ func readable(r *http.Request) *wire.Problem {
 		return wire.StatusProblem(http.StatusRequestEntityTooLarge, "the body is larger than 1 MiB")
 	}
 	return nil
+}
+
+// isClean reports whether a path is one that the mux takes as it is.
+func isClean(escaped string) bool {
+	clean := path.Clean("/" + escaped)
+	return escaped == clean || escaped == clean+"/"
 }
 
 // saysJSON reports whether a body that is called so may be JSON. What curl and others call a body when they

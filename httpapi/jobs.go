@@ -175,7 +175,7 @@ func (a *api) addJob(ctx context.Context, in *addJob) (*addedAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &addedAnswer{Status: http.StatusOK, ETag: etag(job.Version), Location: jobsPath + "/" + url.PathEscape(job.ID), Body: shape}
+	out := &addedAnswer{Status: http.StatusOK, ETag: etag(job.Version), Location: jobLocation(job.ID), Body: shape}
 	if added == ruqi.Created {
 		out.Status = http.StatusCreated
 	}
@@ -252,6 +252,14 @@ func (a *api) removeJob(ctx context.Context, in *removeJob) (*struct{}, error) {
 		return nil, fmt.Errorf("job %q is at version %d: %w", id, job.Version, ruqi.ErrVersion)
 	}
 	return nil, nil
+}
+
+// jobLocation returns the path of a job's route.
+func jobLocation(id string) string {
+	if id == "-" {
+		return jobsPath + "/-?id=-" // in the path alone it stands for the id in the query
+	}
+	return jobsPath + "/" + url.PathEscape(id)
 }
 
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }

@@ -102,6 +102,9 @@ func (a *api) sendOutput(ctx context.Context, id int64, s *stream, part ruqi.Out
 		}
 		var err error
 		if part, err = a.Operations.Output(ctx, id, s.at, outputPart); err != nil {
+			if ctx.Err() != nil { // the reader has gone, and with it the reason to ask
+				return
+			}
 			a.Logger.WarnContext(ctx, "output stream broken off", "run", id, "error", err)
 			panic(http.ErrAbortHandler) // the reader must not take a broken stream for a whole one
 		}

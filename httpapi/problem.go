@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/wire"
@@ -17,7 +18,7 @@ import (
 type failure struct{ problem *wire.Problem }
 
 // malformed is a request that cannot be understood: its query, path or headers.
-func malformed(pointer, value, message string) error {
+func malformed(pointer, value, message string) *failure {
 	problem := wire.StatusProblem(http.StatusBadRequest, strings.TrimPrefix(pointer, "/")+": "+message)
 	problem.Errors = []wire.Fault{{Pointer: pointer, Message: message, Value: value}}
 	return &failure{problem: problem}
@@ -115,6 +116,20 @@ func wanted(op *huma.Operation, place string) string {
 		}
 	}
 	return ""
+}
+
+// refuseRepeated refuses a query that gives one thing two values, of which huma would take the first.
+func refuseRepeated(ctx huma.Context, next func(huma.Context)) {
+	r, w := humago.Unwrap(ctx)
+	query := r.URL.Query()
+	for _, p := range ctx.Operation().Parameters {
+		list := p.Schema != nil && p.Schema.Type == huma.TypeArray && p.Explode != nil && *p.Explode
+		if n := len(query[p.Name]); p.In == "query" && n > 1 && !list {
+			writeProblem(w, malformed(object.Pointer(p.Name), "", fmt.Sprintf("given %d times", n)).problem)
+			return
+		}
+	}
+	next(ctx)
 }
 
 // pointer turns huma's place ("query.limit") into a pointer ("/limit").
