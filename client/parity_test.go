@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"math"
 	"net/http/httptest"
 	"reflect"
 	"strings"
@@ -218,6 +219,29 @@ var steps = []struct {
 	{"find a run", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.FindRun(ctx, 1) }},
 	{"find no run", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.FindRun(ctx, 4711) }},
 	{"output of no run", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Output(ctx, 4711, 0, 10) }},
+	{"output up to the most there is at once", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.Output(ctx, 1, 0, 0)
+	}},
+	{"more jobs than a page has", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.Jobs(ctx, ruqi.JobQuery{Limit: ruqi.MaxPage + 1})
+	}},
+	{"more runs than a page has", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.Runs(ctx, ruqi.RunQuery{Job: "a", Limit: math.MaxInt32})
+	}},
+	{"cancel a run that has ended by itself", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		run, err := ops.RunNow(ctx, "a", nil)
+		if err != nil {
+			return nil, err
+		}
+		if run, err = ops.WaitRun(ctx, run.ID); err != nil {
+			return nil, err
+		}
+		_, err = ops.CancelRun(ctx, run.ID, "tester")
+		if !errors.Is(err, ruqi.ErrEnded) {
+			return nil, fmt.Errorf("an ended run is cancelled: %w", err)
+		}
+		return ops.FindRun(ctx, run.ID)
+	}},
 	{"list runs", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		from, to := time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
 		return ops.Runs(ctx, ruqi.RunQuery{

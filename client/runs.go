@@ -98,8 +98,14 @@ func (c *Client) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, e
 	return page, nil
 }
 
+// mostOutput is what one answer holds at the most, and without a limit: the Scheduler's own bound.
+const mostOutput = 1 << 20 // bytes
+
 // Output implements ruqi.Operations.
 func (c *Client) Output(ctx context.Context, id int64, from int64, limit int) (ruqi.OutputPart, error) {
+	if limit == 0 {
+		limit = mostOutput
+	}
 	r := runRequest(http.MethodGet, id, "output")
 	r.query.Set("from", strconv.FormatInt(from, 10))
 	r.query.Set("limit", strconv.Itoa(limit))
