@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -15,8 +16,10 @@ func jobFilter(query ruqi.JobQuery) (filter, error) {
 	if len(query.IDs) > 0 {
 		f.add("j.id IN (SELECT value FROM json_each(?))", jsonOf(query.IDs))
 	}
-	for _, tag := range query.Tags {
-		f.add("EXISTS (SELECT 1 FROM json_each(d.tags) WHERE value = ?)", tag)
+	if len(query.Tags) > 0 {
+		// One term for all: SQL that grew with the tags would come to the bound of its depth.
+		wanted := slices.Compact(slices.Sorted(slices.Values(query.Tags)))
+		f.add("(SELECT count(DISTINCT value) FROM json_each(d.tags) WHERE value IN (SELECT value FROM json_each(?))) = ?", jsonOf(wanted), len(wanted))
 	}
 	if query.Name != "" {
 		f.add("d.name = ?", query.Name)

@@ -41,6 +41,7 @@ func migrations() ([]string, error) {
 }
 
 const sqlHasLedger = `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'rq_ledger'`
+const sqlTables = `SELECT count(*) FILTER (WHERE name = 'rq_ledger'), count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\'`
 const sqlSchema = `SELECT schema FROM rq_ledger WHERE one = 1`
 const sqlSetSchema = `UPDATE rq_ledger SET schema = ? WHERE one = 1`
 
@@ -105,7 +106,16 @@ func (s *Store) tooNew(has int64) error {
 		s.path, has, s.schema, ruqi.ErrSchemaNewer)
 }
 
-// useWAL turns the write-ahead log on, which the file then remembers. SQLite
+// refuseForeign refuses a file in which another program keeps tables.
+func (s *Store) refuseForeign(c *conn) error {
+	var ledger, all int64
+	if _, err := c.one(sqlTables, nil, func(r row) { ledger, all = r.int(0), r.int(1) }); err != nil || ledger > 0 || all == 0 {
+		return err
+	}
+	return fmt.Errorf("sqlite: %s is the database of another program: name another file", s.path)
+}
+
+// useWAL turns the write-ahead log on, which the file then remembers, unless the file is another program's. SQLite
 // does not wait for locks here by itself, so this asks again.
 func (s *Store) useWAL(ctx context.Context, c *conn) error {
 	const pause = 10 * time.Millisecond // another process turns it on in about one
@@ -113,7 +123,10 @@ func (s *Store) useWAL(ctx context.Context, c *conn) error {
 	defer deadline.Stop()
 	for {
 		var mode string
-		_, err := c.one("PRAGMA journal_mode = WAL", nil, func(r row) { mode = r.text(0) })
+		err := s.refuseForeign(c)
+		if err == nil {
+			_, err = c.one("PRAGMA journal_mode = WAL", nil, func(r row) { mode = r.text(0) })
+		}
 		if err == nil && mode == "wal" {
 			return nil
 		}
