@@ -68,6 +68,9 @@ func (a *app) findToken(address string) (string, error) {
 	if path == "" || !isLocal(address) {
 		return "", nil // the file's token is this host's service's; it is not sent to another
 	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // reading a FIFO would wait for ever
+		return "", fmt.Errorf("%w: %w: %s is no regular file; --token or RUQI_TOKEN gives another", client.ErrDenied, errTokenFile, path)
+	}
 	text, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, os.ErrNotExist):

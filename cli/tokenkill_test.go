@@ -220,3 +220,13 @@ func TestADataDirectoryThatOthersCanWriteIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestACommandDoesNotWaitForATokenFromAFIFO(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "admin-token"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := finish(t, program(t, dir, "status")); got.status != 4 || !strings.Contains(got.errors, "no regular file") {
+		t.Errorf("%+v", got)
+	}
+}
