@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/ruqi-dev/ruqi/internal/duration"
@@ -132,12 +133,12 @@ func (r *Registry) decodeJob(data []byte, strict bool) (JobSpec, error) {
 	spec.Description, _ = d.Text("description")
 	if raw, given := d.Raw("trigger"); given {
 		trigger, err := r.DecodeTrigger(raw)
-		faults.Merge("/trigger", err)
+		d.mergePart("/trigger", raw, err)
 		spec.Trigger = trigger
 	}
 	if raw, given := d.Raw("task"); given {
 		task, err := r.DecodeTask(raw)
-		faults.Merge("/task", err)
+		d.mergePart("/task", raw, err)
 		spec.Task = task
 	}
 	spec.Executor, _ = d.Text("executor")
@@ -251,6 +252,22 @@ func decodeObject(pointer string, data []byte, strict bool, faults *Faults) *dec
 		return nil
 	}
 	return &decoder{o, pointer, strict, faults}
+}
+
+// mergePart takes over what the decoder of a part says. Of what a user wrote, members that stand twice anywhere within
+// are refused whether or not that decoder saw them.
+func (d *decoder) mergePart(pointer string, raw []byte, err error) {
+	from := len(d.faults.list)
+	d.faults.Merge(pointer, err)
+	if !d.strict {
+		return
+	}
+	told := d.faults.list[from:]
+	_ = object.Check(raw, func(below, value, format string, args ...any) { // the text has been read already
+		if !slices.ContainsFunc(told, func(f Fault) bool { return f.Pointer == pointer+below }) {
+			d.faults.Add(pointer+below, value, format, args...)
+		}
+	})
 }
 
 // duration reads a length of time; missing, null or wrong is not given.

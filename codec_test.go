@@ -1,6 +1,7 @@
 package ruqi_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -126,6 +127,52 @@ func TestDecodeJobNamesEveryFault(t *testing.T) {
 				t.Errorf("%s\n got %q\nwant %q (%v)", c.text, got, c.want, err)
 			}
 		})
+	}
+}
+
+// The arguments of a function are any JSON that a program passes to Call; a row that was kept must be read still.
+func TestOddArgumentsThatWereKeptAreReadStill(t *testing.T) {
+	for _, args := range []string{`{"a":1,"a":2}`, `{"a":{"b":1,"b":2}}`, `{"a":"\ud800"}`, "{\"a\":\"\xff\"}"} {
+		registry, store := codecRegistry(), memory.Open(memory.Options{})
+		ruqi.Func(registry, "takes", func(context.Context, map[string]any) error { return nil })
+		kept := []byte(`{"v":1,"trigger":{"kind":"cron","expr":"0 3 * * *"},"task":{"kind":"func","name":"takes","args":` + args + `}}`)
+		_, _, err := store.EditJobs(t.Context(), ruqi.JobQuery{IDs: []string{"x"}}, func(time.Time, string, *ruqi.JobRecord, int) ruqi.Change {
+			return ruqi.Change{Job: &ruqi.JobRecord{ID: "x", State: ruqi.JobPaused, Pool: "p", Needs: "func:takes", MaxInstances: 1, Version: 1, Spec: kept}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		job, err := newScheduler(t, store, registry, ruqi.Options{}).Job(t.Context(), "x")
+		if err != nil || strings.Contains(job.Parked, "cannot be read") {
+			t.Errorf("%s: %v, %s", args, err, job.Parked)
+		}
+		text := []byte(`{"task":{"kind":"func","name":"takes","args":` + args + `}}`)
+		if _, err := registry.DecodeJob(text); !errors.Is(err, ruqi.ErrInvalid) {
+			t.Errorf("%s: taken from a user: %v", args, err)
+		}
+	}
+}
+
+// loose is an executor that reads its tasks with encoding/json alone.
+type loose struct{ ruqi.Executor }
+
+func (loose) Kind() string    { return "loose" }
+func (loose) Needs() []string { return nil }
+func (loose) Decode(data []byte) (ruqi.Task, error) {
+	return nil, json.Unmarshal(data, &struct{}{})
+}
+
+func TestWhatStandsTwiceIsToldOnceWhoeverReadsIt(t *testing.T) {
+	registry := codecRegistry()
+	registry.RegisterExecutor(loose{})
+	for text, want := range map[string]string{
+		`{"task":{"kind":"loose","to":{"a":1,"a":2}}}`:                           "task.to.a: given twice",
+		`{"task":{"kind":"command","command":"x","env":{"A":"1","A":"2"}}}`:      "task.env.A: given twice",
+		`{"trigger":{"kind":"cron","expr":"0 3 * * *","zone":null,"zone":null}}`: "trigger.zone: given twice",
+	} {
+		if _, err := registry.DecodeJob([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
 	}
 }
 

@@ -200,7 +200,7 @@ func (r *Registry) DecodeTask(data []byte) (Task, error) {
 // kindOf reads the member by which a decoder is chosen; all else is for that to judge.
 func kindOf(data []byte) (string, error) {
 	var faults Faults
-	o, err := object.Read(data, func(string, string, string, ...any) {})
+	o, err := object.ReadKept(data, func(string, string, string, ...any) {})
 	if err != nil {
 		faults.Add("", string(data), "%v", err)
 		return "", faults.Err()

@@ -64,14 +64,14 @@ func (e *Executor) Needs() []string {
 // *ruqi.InvalidError: the function must be registered here and take the arguments.
 func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 	var faults ruqi.Faults
-	o, err := object.Read(data, faults.Add)
+	o, err := object.ReadKept(data, faults.Add) // arguments are what a program gave; users' texts have been checked
 	if err != nil {
 		faults.Add("", string(data), "%v", err)
 		return nil, faults.Err()
 	}
 	o.Kind(kind)
 	name, named := o.Text("name")
-	args, given := o.Any("args")
+	args, given := o.Raw("args")
 	switch {
 	case named && name != "":
 		e.check(&faults, name, args)
