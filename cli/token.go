@@ -103,8 +103,8 @@ func makeToken(dir string) (token string, made bool, err error) {
 	}
 	// A link, since a rename would write over the other's.
 	err = os.Link(draft, path)
-	if gone := os.Remove(draft); err == nil && gone != nil {
-		err = gone
+	if kept := os.Remove(draft); err == nil && !errors.Is(kept, os.ErrNotExist) { // another start may have tidied up
+		err = kept
 	}
 	if errors.Is(err, os.ErrExist) {
 		token, err = readToken(path)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -228,5 +229,24 @@ func TestACommandDoesNotWaitForATokenFromAFIFO(t *testing.T) {
 	}
 	if got := finish(t, program(t, dir, "status")); got.status != 4 || !strings.Contains(got.errors, "no regular file") {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestFirstStartsInOneDirectoryAgree(t *testing.T) {
+	for range 50 {
+		records := newCopying(t, t.TempDir())
+		var hashes [4][sha256.Size]byte
+		var errs [4]error
+		var group sync.WaitGroup
+		for i := range hashes {
+			group.Go(func() { hashes[i], _, errs[i] = cli.StoresToken(t.Context(), records.RecordStore, records.dir) })
+		}
+		group.Wait()
+		for i := range hashes {
+			if errs[i] != nil || hashes[i] != hashes[0] {
+				t.Fatalf("start %d of four: %v, the same token: %v", i, errs[i], hashes[i] == hashes[0])
+			}
+		}
+		holds(t, records.dir, hashes[0])
 	}
 }
