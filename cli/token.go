@@ -148,13 +148,12 @@ func settleDrafts(dir string, hash [sha256.Size]byte) error {
 		if token, err := readToken(draft); err != nil || hashToken(token) != hash {
 			continue
 		}
+		settle := func() error { return os.Rename(draft, path) }
 		if token, err := readToken(path); err == nil && hashToken(token) == hash {
-			err = os.Remove(draft)
-		} else {
-			err = os.Rename(draft, path)
+			settle = func() error { return os.Remove(draft) }
 		}
 		// Another start may have done it already.
-		if err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := settle(); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("the admin token is in %s and cannot be moved to its place: %w", draft, err)
 		}
 	}

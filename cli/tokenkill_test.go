@@ -232,6 +232,26 @@ func TestACommandDoesNotWaitForATokenFromAFIFO(t *testing.T) {
 	}
 }
 
+func TestANewTokenThatCannotGetItsPlaceIsToldOf(t *testing.T) {
+	records := newCopying(t, t.TempDir())
+	path := filepath.Join(records.dir, "admin-token")
+	if err := os.MkdirAll(filepath.Join(path, "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, said, err := cli.FreshToken(t.Context(), records, records.dir)
+	if err == nil || !strings.Contains(err.Error(), "the admin token is in "+path+"-") {
+		t.Fatalf("%q, %v", said, err)
+	}
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	hash, _, err := cli.StoresToken(t.Context(), records, records.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	holds(t, records.dir, hash)
+}
+
 func TestFirstStartsInOneDirectoryAgree(t *testing.T) {
 	for range 50 {
 		records := newCopying(t, t.TempDir())
