@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // Limits of what a user may write.
@@ -208,10 +210,10 @@ func checkParams(params json.RawMessage) error {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		var value any
 		if err := json.Unmarshal(members[name], &value); err != nil {
-			return Invalid("/"+escapePointer(name), "", "not JSON: %v", err)
+			return Invalid(object.Pointer(name), "", "not JSON: %v", err)
 		}
 		if strings.ContainsRune(name, 0) || holdsNUL(value) {
-			return Invalid("/"+escapePointer(name), "", "holds a NUL character")
+			return Invalid(object.Pointer(name), "", "holds a NUL character")
 		}
 	}
 	return nil
@@ -246,7 +248,7 @@ func checkWords(faults *Faults, spec JobSpec) {
 	for _, key := range slices.Sorted(maps.Keys(spec.Labels)) {
 		checkText(faults, "/labels", key, maxText)
 		if value := spec.Labels[key]; value != "" {
-			checkText(faults, "/labels/"+escapePointer(key), value, maxText)
+			checkText(faults, "/labels"+object.Pointer(key), value, maxText)
 		}
 	}
 }
@@ -269,10 +271,6 @@ func checkText(faults *Faults, pointer, text string, most int) {
 			}
 		}
 	}
-}
-
-func escapePointer(token string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
 }
 
 // isNil reports a missing value, also one that was lost in a typed nil pointer.
