@@ -21,8 +21,11 @@ const (
 	// maxFinishedBytes bounds their output beside it.
 	maxFinishedBytes = 256 << 20
 	// gatherWait is the least time between two claims when nothing is due: fires closer together are
-	// claimed together, which halves the cost of a steady load for a lateness that no one sees.
-	gatherWait = 5 * time.Millisecond
+	// claimed together, which halves the cost of a steady load for a lateness that no one sees. For busyFor after a
+	// claim of gatherEnough jobs it is busyWait, and hints of the store are followed at once.
+	gatherWait, busyWait = 10 * time.Millisecond, 5 * time.Millisecond
+	gatherEnough         = 64
+	busyFor              = 100 * time.Millisecond
 	// leastWait is the first wait after a claim that found something due and could do nothing.
 	leastWait = time.Millisecond
 	// The waits after a failed claim: doubled from the first to the last.
@@ -41,6 +44,8 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 	defer timer.Stop()
 	backoff, fruitless := firstBackoff, leastWait
 	var looked, next time.Time // when the loop has looked, and when it will
+	var busy time.Time         // until when the load counts as high
+	gather := gatherWait
 	for {
 		select {
 		case <-ctx.Done():
@@ -48,7 +53,7 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 		case <-timer.C:
 		case <-s.kicks:
 		case <-hints: // often of this instance's own ends: they are gathered, too
-			if soon := looked.Add(gatherWait); time.Now().Before(soon) {
+			if soon := looked.Add(gather); gather == gatherWait && time.Now().Before(soon) {
 				if soon.Before(next) {
 					next = soon
 					timer.Reset(time.Until(soon))
@@ -66,7 +71,13 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 			backoff = min(2*backoff, lastBackoff)
 		default:
 			backoff = firstBackoff
-			wait, fruitless = nextLook(&claimed, fruitless)
+			if len(claimed.Jobs) >= gatherEnough {
+				busy = time.Now().Add(busyFor)
+			}
+			if gather = gatherWait; time.Now().Before(busy) {
+				gather = busyWait
+			}
+			wait, fruitless = nextLook(&claimed, gather, fruitless)
 			if s.unread.grown.Swap(false) { // what was found unreadable stood in the way of others
 				wait, fruitless = 0, leastWait
 			}
@@ -79,12 +90,12 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 
 // nextLook is how long the loop may wait after a claim. When something is due and yet nothing
 // could be done (no slot, locked by another, blocked by a running run), it waits longer each time; the end of a run kicks.
-func nextLook(claimed *Claimed, fruitless time.Duration) (wait, nextFruitless time.Duration) {
+func nextLook(claimed *Claimed, gather, fruitless time.Duration) (wait, nextFruitless time.Duration) {
 	switch {
 	case claimed.Next == nil:
 		return pollEvery, leastWait
 	case claimed.Next.After(claimed.Now):
-		return min(max(claimed.Next.Sub(claimed.Now), gatherWait), pollEvery), leastWait
+		return min(max(claimed.Next.Sub(claimed.Now), gather), pollEvery), leastWait
 	case len(claimed.Jobs) > 0:
 		return 0, leastWait
 	}

@@ -41,6 +41,7 @@ type activeRun struct {
 	ended   atomic.Bool
 	stopped atomic.Bool
 	timeout *time.Timer
+	done    Done          // the end, once it is queued to be written
 	written chan struct{} // closed when the end is in the store, or never will be
 }
 
@@ -251,7 +252,8 @@ func (a *activeRun) end(result *Result) {
 	if a.timeout != nil {
 		a.timeout.Stop()
 	}
-	done := Done{Run: *a.run}
+	done := &a.done
+	done.Run = *a.run
 	run := &done.Run
 	run.State, run.Reason = a.outcome(result.Err)
 	if result.Note != "" {
@@ -266,7 +268,7 @@ func (a *activeRun) end(result *Result) {
 	done.RemoveJob = a.spec.Policy.DeleteWhenFinished
 	a.cancel(nil)
 	a.s.runs.release(a) // first, so that the claim that follows the written end finds it
-	a.s.finished.add(finishedRun{a, done})
+	a.s.finished.add(a)
 	a.s.runs.remove(a)
 }
 

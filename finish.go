@@ -10,31 +10,21 @@ import (
 // finishStep bounds the runs ended in one step of the store.
 const finishStep = 1000
 
-// finishLinger is how long the first end of a batch waits for others: runs that were claimed together often end together, and
-// one write for all costs a fraction of one for each.
-const finishLinger = time.Millisecond
-
-// A finishedRun is an end that is not in the store yet.
-type finishedRun struct {
-	run  *activeRun
-	done Done
-}
-
 // A finishQueue holds ends until they are written. It grows while the store does not
 // answer; claims stop at maxFinished.
 type finishQueue struct {
 	mu      sync.Mutex // guards waiting, writing, bytes
-	waiting []finishedRun
-	writing []finishedRun
+	waiting []*activeRun
+	writing []*activeRun
 	bytes   int64         // of output that waits with them
 	kicks   chan struct{} // capacity 1
 	empty   signal
 }
 
-func (q *finishQueue) add(f finishedRun) {
+func (q *finishQueue) add(f *activeRun) {
 	q.mu.Lock()
 	q.waiting = append(q.waiting, f)
-	q.bytes += f.run.output.size()
+	q.bytes += f.output.size()
 	q.mu.Unlock()
 	select {
 	case q.kicks <- struct{}{}:
@@ -43,7 +33,7 @@ func (q *finishQueue) add(f finishedRun) {
 }
 
 // take moves the oldest waiting ends to the caller, who returns them by wrote.
-func (q *finishQueue) take(most int) []finishedRun {
+func (q *finishQueue) take(most int) []*activeRun {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	n := min(most, len(q.waiting))
@@ -61,7 +51,7 @@ func (q *finishQueue) wrote() {
 	q.writing = nil
 	q.bytes = 0
 	for _, f := range q.waiting {
-		q.bytes += f.run.output.size()
+		q.bytes += f.output.size()
 	}
 	empty := len(q.waiting) == 0
 	q.mu.Unlock()
@@ -119,7 +109,6 @@ func (s *Scheduler) finishLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-s.finished.kicks:
-			time.Sleep(finishLinger)
 			s.writeFinished(ctx)
 		}
 	}
@@ -134,10 +123,10 @@ func (s *Scheduler) writeFinished(ctx context.Context) {
 		}
 		for start := 0; start < len(batch); {
 			end := start
-			for end < len(batch) && batch[end].run.owner == batch[start].run.owner {
+			for end < len(batch) && batch[end].owner == batch[start].owner {
 				end++
 			}
-			s.finish(ctx, batch[start].run.owner, batch[start:end])
+			s.finish(ctx, batch[start].owner, batch[start:end])
 			start = end
 		}
 		s.finished.wrote()
@@ -149,19 +138,19 @@ func (s *Scheduler) writeFinished(ctx context.Context) {
 }
 
 // mayFree reports whether another row may have waited for this run: the next of its batch, or one started by hand.
-func mayFree(f finishedRun) bool {
+func mayFree(f *activeRun) bool {
 	return f.done.Run.Batch != 0 || f.done.Run.Cause != CauseSchedule
 }
 
 // finish writes the ends of one owner, output first, trying again while the store does not answer.
-func (s *Scheduler) finish(ctx context.Context, owner Owner, batch []finishedRun) {
+func (s *Scheduler) finish(ctx context.Context, owner Owner, batch []*activeRun) {
 	var talked []*activeRun
 	done := make([]Done, len(batch))
 	for i, f := range batch {
 		done[i] = f.done
-		f.run.output.close()
-		if f.run.output.waiting() {
-			talked = append(talked, f.run)
+		f.output.close()
+		if f.output.waiting() {
+			talked = append(talked, f)
 		}
 	}
 	s.retry(ctx, func() error {
@@ -181,7 +170,7 @@ func (s *Scheduler) finish(ctx context.Context, owner Owner, batch []finishedRun
 	late, err := s.finishDone(ctx, owner, done)
 	if ctx.Err() != nil && err != nil { // the scheduler gives up: the rows will be lost with its lease
 		for _, f := range batch {
-			close(f.run.written)
+			close(f.written)
 		}
 		return
 	}
@@ -267,7 +256,7 @@ func (s *Scheduler) retry(ctx context.Context, step func() error) {
 }
 
 // settleEnds tells everyone who waits that the ends are in the store.
-func (s *Scheduler) settleEnds(batch []finishedRun, late []int64) {
+func (s *Scheduler) settleEnds(batch []*activeRun, late []int64) {
 	gone := make(map[int64]bool, len(late))
 	for _, id := range late {
 		gone[id] = true
@@ -280,6 +269,6 @@ func (s *Scheduler) settleEnds(batch []finishedRun, late []int64) {
 				s.emit(Event{Kind: EventJobFinished, JobID: run.JobID, Reason: batch[i].done.EndJob})
 			}
 		}
-		close(batch[i].run.written)
+		close(batch[i].written)
 	}
 }

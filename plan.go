@@ -134,26 +134,27 @@ func (d *decision) run(onTime []fire) {
 	if len(onTime) == 0 {
 		return
 	}
-	rows := make([]Run, 0, len(onTime))
+	before := len(d.plan.Runs)
 	if *d.spec.Policy.Coalesce {
 		row := d.row(onTime[len(onTime)-1], RunRunning, "")
 		row.fold(int64(len(onTime)-1), onTime[0].nominal)
-		rows = append(rows, row)
+		d.plan.Runs = append(d.plan.Runs, row)
 	} else {
 		for _, f := range onTime {
-			rows = append(rows, d.row(f, RunRunning, ""))
+			d.plan.Runs = append(d.plan.Runs, d.row(f, RunRunning, ""))
 		}
 	}
+	rows := d.plan.Runs[before:]
 	if d.active >= d.spec.Policy.MaxInstances {
 		for i := range rows {
 			rows[i].State = RunSkipped
 			rows[i].Reason = fmt.Sprintf("%d active, max_instances is %d", d.active, d.spec.Policy.MaxInstances)
 		}
-		d.plan.Runs = append(d.plan.Runs, rows...)
 		return
 	}
 	if left := d.spec.Policy.MaxRuns - d.due.Job.RunCount; d.spec.Policy.MaxRuns > 0 && int64(len(rows)) > left {
 		rows = rows[:max(left, 0)] // the job ends with its last run: what is due after that is no fire any more
+		d.plan.Runs = d.plan.Runs[:before+len(rows)]
 	}
 	if len(rows) == 0 {
 		return
@@ -167,7 +168,6 @@ func (d *decision) run(onTime []fire) {
 			}
 		}
 	}
-	d.plan.Runs = append(d.plan.Runs, rows...)
 	d.plan.RunCount += int64(len(rows))
 	d.active += len(rows)
 	d.free--
