@@ -20,6 +20,7 @@ type gate struct {
 	*memory.Store
 	refuse atomic.Bool
 	panics atomic.Bool
+	mute   atomic.Bool // heartbeats alone are refused
 	forget atomic.Bool // the answer of the next claim that took something is lost
 	held   atomic.Pointer[chan struct{}]
 	// hung is the method whose next call hangs, until its context ends.
@@ -56,7 +57,7 @@ func (g *gate) pass(ctx context.Context, method string) error {
 	if g.panics.Load() {
 		panic("a bug in the store")
 	}
-	if g.refuse.Load() {
+	if g.refuse.Load() || method == "Beat" && g.mute.Load() {
 		return errAway
 	}
 	return nil
