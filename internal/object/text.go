@@ -70,7 +70,7 @@ func halves(data []byte) error {
 	return nil
 }
 
-// unit returns the code unit of an escape \uXXXX that data begins with; 0 where there is none.
+// unit returns the code unit of an escape such as \u00e9 that data begins with; 0 where there is none.
 func unit(data []byte) rune {
 	if len(data) < 6 || data[0] != '\\' || data[1] != 'u' {
 		return 0
