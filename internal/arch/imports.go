@@ -33,6 +33,11 @@ var Rooms = []Room{
 		Reason: "tools of the build must work while the rest does not compile",
 	},
 	{
+		Name: "test-server-knows-its-driver-only", Packages: "internal/postgrestest",
+		Modules: []string{"github.com/jackc/pgx/v5"},
+		Reason:  "it starts PostgreSQL for the tests of any package, so it needs none of them",
+	},
+	{
 		Name: "leaf-is-std-only", Packages: "internal/...",
 		Reason: "leaves are pure logic that the library's users compile; one that needs another package is no leaf",
 	},
@@ -195,10 +200,13 @@ func roomOf(dir string) (Room, bool) {
 	return Room{}, false
 }
 
-// isSuite reports whether a folder is a conformance suite.
+// testServers are packages that start programs for tests.
+var testServers = []string{"internal/postgrestest"}
+
+// isSuite reports whether a folder is a conformance suite, or starts servers for tests.
 func isSuite(dir string) bool {
 	parent, base := path.Base(path.Dir(dir)), path.Base(dir)
-	return base == parent+"test"
+	return base == parent+"test" || slices.Contains(testServers, dir)
 }
 
 func allowed(imported string, may, modules []string) bool {
