@@ -38,7 +38,7 @@ func TestCrashCutLog(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	u.begin(ctx, all, r.Uint64())
-	log := s.store() + "-wal"
+	log := s.file() + "-wal"
 	length := func() int64 {
 		info, err := os.Stat(log)
 		if err != nil {
@@ -53,7 +53,7 @@ func TestCrashCutLog(t *testing.T) {
 	begin := read(t, log)
 	await(t, "growth of the log", cutFillWait, func() bool { return length() >= answered+cutFrames*walFrame })
 	v.kill()
-	db, wal, index := read(t, s.store()), read(t, log), read(t, s.store()+"-shm")
+	db, wal, index := read(t, s.file()), read(t, log), read(t, s.file()+"-shm")
 	if !slices.Equal(begin[walSaltAt:walSaltAt+8], wal[walSaltAt:walSaltAt+8]) {
 		t.Fatal("the log began anew meanwhile: the test cannot say what its cuts leave")
 	}
@@ -71,18 +71,18 @@ func TestCrashCutLog(t *testing.T) {
 			}
 		}
 		other := newSite(t)
-		for name, data := range map[string][]byte{other.store(): db, other.store() + "-wal": part, filepath.Join(other.dir, "admin-token"): read(t, filepath.Join(s.dir, "admin-token"))} {
+		for name, data := range map[string][]byte{other.file(): db, other.file() + "-wal": part, filepath.Join(other.dir, "admin-token"): read(t, filepath.Join(s.dir, "admin-token"))} {
 			if err := os.WriteFile(name, data, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
 		l := u.ledger.clone()
-		l.check(t, l.judge(t, other.store(), true))
+		l.check(t, l.judge(t, other, true))
 		if i < served {
 			next, c := other.start()
 			settle(t, l, c)
 			next.term()
-			l.judge(t, other.store(), false)
+			l.judge(t, other, false)
 		}
 		if t.Failed() {
 			t.Fatalf("after a cut at %d", cut)

@@ -76,11 +76,11 @@ func killRound(t *testing.T, r *rand.Rand, seed uint64) {
 // finale checks what was answered, lets a last service bring everything to its end, and judges the store.
 func finale(t *testing.T, s *site, u *users) {
 	t.Helper()
-	u.ledger.check(t, readStore(t, s.store()))
+	u.ledger.check(t, readStore(t, s.address))
 	v, c := s.start()
 	settle(t, u.ledger, c)
 	v.term()
-	h := u.ledger.judge(t, s.store(), false)
+	h := u.ledger.judge(t, s, false)
 	marks := s.readMarks()
 	for id := range marks {
 		show(t, judgeMarks(id, marks[id], h.rows[id]))

@@ -243,10 +243,10 @@ func storedGrid(record ruqi.JobRecord) (grid, error) {
 
 // judge checks a store that nobody serves, and shows the first faults. An open one has not settled: rows
 // may be under way.
-func (l *ledger) judge(t *testing.T, path string, open bool) history {
+func (l *ledger) judge(t *testing.T, s *site, open bool) history {
 	t.Helper()
-	h := readStore(t, path)
-	sound(t, path)
+	h := readStore(t, s.address)
+	s.sound(t)
 	faults := judgeAll(h.runs)
 	for _, subject := range l.subjects(t, h) {
 		subject.open = open

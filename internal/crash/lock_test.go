@@ -39,7 +39,7 @@ func lockedFile(t *testing.T, lease time.Duration) {
 		page, err := c.Runs(t.Context(), ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunSucceeded}, Limit: 1})
 		return err == nil && len(page.Runs) > 0
 	})
-	db := database(t, s.store())
+	db := database(t, s.file())
 	defer func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -71,7 +71,7 @@ func lockedFile(t *testing.T, lease time.Duration) {
 	}
 	settle(t, u.ledger, c)
 	v.term()
-	h := u.ledger.judge(t, s.store(), false)
+	h := u.ledger.judge(t, s, false)
 	marks := s.readMarks()
 	for _, o := range all {
 		show(t, judgeMarks(o.id, marks[o.id], h.rows[o.id]))

@@ -70,7 +70,7 @@ func TestCrashLostRuns(t *testing.T) {
 	}
 	await(t, "end of the second attempt", lostWait, func() bool { return newest(t, c, "runs-again", ruqi.RunCancelled).ID == again.ID })
 	v.term()
-	u.ledger.judge(t, s.store(), false)
+	u.ledger.judge(t, s, false)
 }
 
 // TestCrashRowWithoutOwner marks a run as running by an instance that nobody knows, as a store
@@ -83,8 +83,8 @@ func TestCrashRowWithoutOwner(t *testing.T) {
 	addAll(t, u, c, []order{{id: "held", group: alone, every: 100 * time.Millisecond, limit: 1, catchup: 1, coalesce: true}})
 	await(t, "first run", lostWait, func() bool { return newest(t, c, "held", ruqi.RunSucceeded).ID != 0 })
 	v.term()
-	last := readStore(t, s.store()).rows["held"][0]
-	db := database(t, s.store())
+	last := readStore(t, s.address).rows["held"][0]
+	db := database(t, s.file())
 	if _, err := db.ExecContext(t.Context(), "UPDATE rq_run SET state = 1, finished = NULL, instance = 'nobody', epoch = 1000 WHERE id = ?", last.ID); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ package crash_test
 import (
 	"bufio"
 	"bytes"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,7 +17,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
-	"github.com/ruqi-dev/ruqi/jobstore/sqlite"
+	"github.com/ruqi-dev/ruqi/standard"
 )
 
 // A history is what a store holds.
@@ -28,13 +27,14 @@ type history struct {
 	rows map[string][]ruqi.Run // by job
 }
 
-// readStore reads a store that nobody need serve, with the store's own code.
-func readStore(t *testing.T, path string) history {
+// readStore reads the store at an address, which nobody need serve, with the store's own code.
+func readStore(t *testing.T, address string) history {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	opened, err := standard.OpenStore(t.Context(), address, standard.StoreOptions{})
 	if err != nil {
 		t.Fatalf("the store does not open: %v", err)
 	}
+	s := opened.Jobs
 	defer func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -76,32 +76,6 @@ func (h history) states() map[ruqi.RunState]int {
 		n[h.runs[i].State]++
 	}
 	return n
-}
-
-// database opens the file as another program would.
-func database(t *testing.T, path string) *sql.DB {
-	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
-	if err != nil {
-		t.Fatal(err)
-	}
-	db.SetMaxOpenConns(1)
-	return db
-}
-
-// sound asks SQLite itself whether the file is.
-func sound(t *testing.T, path string) {
-	t.Helper()
-	db := database(t, path)
-	defer func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	var said string
-	if err := db.QueryRowContext(t.Context(), "PRAGMA integrity_check").Scan(&said); err != nil || said != "ok" {
-		t.Errorf("integrity_check: %s, %v", said, err)
-	}
 }
 
 // gridOf reads a stored interval trigger.

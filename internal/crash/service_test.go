@@ -76,7 +76,9 @@ const (
 // A site is a store and the services on it.
 type site struct {
 	t *testing.T
-	// dir holds the store, the token, the marks of commands, and what the services said.
+	// address is where the store is, as --store has it.
+	address string
+	// dir holds the token, the marks of commands, what the services said, and a store that is a file.
 	dir   string
 	lease time.Duration
 	// nonce is in the environment of every command of the site.
@@ -89,9 +91,18 @@ type site struct {
 // nonceName is the variable by which the site's commands are found in /proc.
 const nonceName = "CRASH_SITE"
 
+// newSite is a site on an empty SQLite file.
 func newSite(t *testing.T) *site {
 	t.Helper()
-	s := &site{t: t, dir: t.TempDir(), lease: lease, nonce: fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano())}
+	s := newSiteOn(t, "")
+	s.address = "sqlite:" + s.file()
+	return s
+}
+
+// newSiteOn is a site on the store at an address.
+func newSiteOn(t *testing.T, address string) *site {
+	t.Helper()
+	s := &site{t: t, address: address, dir: t.TempDir(), lease: lease, nonce: fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano())}
 	if err := os.Mkdir(s.marks(), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -99,16 +110,17 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-func (s *site) store() string { return filepath.Join(s.dir, "ruqi.db") }
 func (s *site) marks() string { return filepath.Join(s.dir, "marks") }
 
 // A service is one process.
 type service struct {
-	site   *site
-	cmd    *exec.Cmd
-	log    *os.File
-	out    io.Reader
-	client *client.Client // once it listens
+	site *site
+	cmd  *exec.Cmd
+	log  *os.File
+	out  io.Reader
+	// client and base, its address, are set once it listens.
+	client *client.Client
+	base   string
 	// ended is closed when the process is gone; err is then how.
 	ended chan struct{}
 	err   error
@@ -117,21 +129,30 @@ type service struct {
 // launch starts a service, below the command given in front if there is one.
 func (s *site) launch(front ...string) *service {
 	s.t.Helper()
+	v, err := s.launchOn(s.address, front...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return v
+}
+
+// launchOn does the same with an address of its own for the store. Any goroutine may call it while the test lasts.
+func (s *site) launchOn(address string, front ...string) (*service, error) {
 	s.mu.Lock()
 	s.lives++
 	life := s.lives
 	s.mu.Unlock()
-	args := append(front, program, "serve", "--data-dir", s.dir, "--store", "sqlite:"+s.store(),
+	args := append(front, program, "serve", "--data-dir", s.dir, "--store", address,
 		"--listen", "127.0.0.1:0", "--lease", s.lease.String(), "--drain", "5s", "--slots", "command=48", "--log-level", "info")
 	v := &service{site: s, cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
 	var err error
 	if v.log, err = os.Create(filepath.Join(s.dir, fmt.Sprintf("life-%04d.log", life))); err != nil {
-		s.t.Fatal(err)
+		return nil, err
 	}
 	v.cmd.Stderr = v.log
 	reader, writer, err := os.Pipe()
 	if err != nil {
-		s.t.Fatal(err)
+		return nil, errors.Join(err, v.log.Close())
 	}
 	v.cmd.Stdout, v.out = writer, reader
 	// The services are to end with the tests, even when these are killed.
@@ -139,7 +160,7 @@ func (s *site) launch(front ...string) *service {
 	err = v.cmd.Start()
 	_ = writer.Close() // the child has its own
 	if err != nil {
-		s.t.Fatal(err)
+		return nil, errors.Join(err, reader.Close(), v.log.Close())
 	}
 	go func() {
 		v.err = v.cmd.Wait()
@@ -150,7 +171,7 @@ func (s *site) launch(front ...string) *service {
 		v.kill()
 		_ = reader.Close() // whatever is left in it
 	})
-	return v
+	return v, nil
 }
 
 // errGone says that a service ended before it was ready.
@@ -177,6 +198,7 @@ func (v *service) ready() (*client.Client, error) {
 		if err != nil {
 			return nil, err
 		}
+		v.base = address
 		v.client, err = client.New(address, strings.TrimSpace(string(token)), standard.Registry(), client.Options{})
 		return v.client, err
 	}
