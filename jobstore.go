@@ -71,7 +71,7 @@ type JobStore interface {
 	// (JobID, Cause, Nominal, Attempt) exists is left out silently: the fire has its outcome already.
 	//
 	// ErrLeaseLost when the owner's lease is not alive on the store's clock: nothing is taken.
-	// With no free slots nothing is taken, but Next, Cancel and Now are still told.
+	// With no free slots nothing is taken, but Next, Cancel, Instances and Now are still told.
 	Claim(ctx context.Context, request ClaimRequest, decide func(now time.Time, due []Due) []Plan) (Claimed, error)
 
 	// Finish ends runs. Each is written only if it is still running and owned by
@@ -249,7 +249,10 @@ type Claimed struct {
 	// could serve becomes due; nil: none. Now or earlier: something due was left, for want of a slot or of room
 	// in the step. A queued row that waits for its job's limit or its batch need not count.
 	Next *time.Time
-	Now  time.Time
+	// Instances counts the instances that are alive at Now, the owner's own included: their latest lives whose lease
+	// has not ended and that have neither said goodbye nor been rescued. It is a hint for spreading load.
+	Instances int
+	Now       time.Time
 }
 
 // A Done is the end of a run.
@@ -283,6 +286,10 @@ type Instance struct {
 	// Release is its version; Zones the hash of its zone data (reserved).
 	Release string
 	Zones   string
+	// ClockOffset is how far the instance's clock is ahead of the store's, negative when it is behind, as it last
+	// measured with a heartbeat; kept to the microsecond. Nil: not known. Each Beat sets it anew, to nil too.
+	// Nothing is decided by it.
+	ClockOffset *time.Duration
 }
 
 // A Retention says how much history stays.

@@ -12,9 +12,11 @@ import (
 type lease struct {
 	mu    sync.Mutex // guards all
 	now   Owner
-	until time.Time     // on this process's monotonic clock: until when starts are safe
-	over  bool          // the store said that the epoch is over
-	asks  chan struct{} // wakes the beat loop; capacity 1
+	until time.Time // on this process's monotonic clock: until when starts are safe
+	over  bool      // the store said that the epoch is over
+	// offset is how far this machine's clock was ahead of the store's at the last heartbeat; nil before the first.
+	offset *time.Duration
+	asks   chan struct{} // wakes the beat loop; capacity 1
 }
 
 // ask makes the next heartbeat come at once.
@@ -38,10 +40,21 @@ func (l *lease) trusted() bool {
 	return !l.over && time.Now().Before(l.until)
 }
 
-func (l *lease) renewed(owner Owner, until time.Time) {
+func (l *lease) renewed(owner Owner, until time.Time, offset time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.now, l.until, l.over = owner, until, false
+	l.now, l.until, l.over, l.offset = owner, until, false, &offset
+}
+
+// clockOffset returns a copy of offset.
+func (l *lease) clockOffset() *time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.offset == nil {
+		return nil
+	}
+	offset := *l.offset
+	return &offset
 }
 
 // end marks the owner's epoch as over; false if it was known, or is not the present one.
@@ -71,20 +84,24 @@ func (s *Scheduler) register(ctx context.Context) error {
 
 // beat renews the lease of the epoch, or begins a new one with epoch 0.
 func (s *Scheduler) beat(ctx context.Context, epoch int64) error {
-	asked := time.Now()
+	asked, wall := time.Now(), s.options.Now()
 	needs := s.registry.Needs() // asked anew with each beat: a function registered later counts from then on
 	s.needs.Store(&needs)
 	instance, err := s.store.Beat(ctx, Instance{
 		Owner: Owner{s.options.Instance, epoch}, Lease: s.options.Lease,
 		Slots: s.options.Slots, Needs: needs, State: s.stateName(), Release: s.options.Release,
+		ClockOffset: s.lease.clockOffset(),
 	})
 	s.health.note(err)
 	if err != nil {
 		return err
 	}
-	s.lease.renewed(instance.Owner, asked.Add(s.options.Lease-s.heartbeat()))
-	if skew := s.options.Now().Sub(instance.Beat); skew > jumpLeast || skew < -jumpLeast {
-		s.log.Debug("this machine's clock and the store's differ", "by", skew)
+	// The store read its clock somewhere between the asking and the answer: taking the middle, the error is half the way at most.
+	middle := wall.Add(s.options.Now().Sub(wall) / 2)
+	offset := middle.Sub(instance.Beat).Round(time.Microsecond)
+	s.lease.renewed(instance.Owner, asked.Add(s.options.Lease-s.heartbeat()), offset)
+	if offset > jumpLeast || offset < -jumpLeast {
+		s.log.Debug("this machine's clock and the store's differ", "by", offset)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package ruqi_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +39,50 @@ func TestWithoutHeartbeatsNothingStarts(t *testing.T) {
 		covered(t, all, time.Second)
 		if resumed := all[len(all)-1].Started; !resumed.After(muted.Add(time.Minute)) {
 			t.Errorf("with heartbeats again the last run is of %s", resumed)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An instance measures with each heartbeat how far its clock is from the store's, and tells it with the next.
+func TestAnInstanceTellsHowFarItsClockIsOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{Store: memory.Open(memory.Options{})}
+		var ahead atomic.Int64
+		ahead.Store(int64(90*time.Second + 1500*time.Nanosecond))
+		s := newScheduler(t, g, newRegistry(), ruqi.Options{Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		offset := func() *time.Duration {
+			t.Helper()
+			all, err := g.Instances(t.Context())
+			if err != nil || len(all) != 1 {
+				t.Fatal(all, err)
+			}
+			return all[0].ClockOffset
+		}
+		if got := offset(); got != nil {
+			t.Errorf("before anything was measured the offset is %s", got)
+		}
+		time.Sleep(4 * time.Second) // past the first heartbeat
+		if got := offset(); got == nil || *got != 90*time.Second+2*time.Microsecond {
+			t.Errorf("after a heartbeat the offset is %v, want 1m30.000002s", got)
+		}
+		ahead.Store(int64(-time.Second))
+		// The store reads its clock when it answers, at the end of the wait: half of the wait is the error.
+		g.hang("Beat")
+		time.Sleep(4 * time.Second)
+		g.goOn()
+		time.Sleep(3 * time.Second)
+		if got := offset(); got == nil || *got > -time.Second || *got < -3*time.Second {
+			t.Errorf("after a slow heartbeat the offset is %v, want -1s but for half of the 2s that it took", got)
+		}
+		time.Sleep(6 * time.Second)
+		if got := offset(); got == nil || *got != -time.Second {
+			t.Errorf("after quick heartbeats again the offset is %v, want -1s", got)
 		}
 		if err := s.Shutdown(t.Context()); err != nil {
 			t.Error(err)

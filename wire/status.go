@@ -106,7 +106,7 @@ type Instance struct {
 	Slots         map[string]int `json:"slots" doc:"The sizes of its pools."`
 	Needs         []string       `json:"needs" nullable:"false" doc:"What it can run."`
 	Version       string         `json:"version"`
-	ClockOffsetMS *int64         `json:"clock_offset_ms" doc:"Reserved; null: not known."`
+	ClockOffsetMS *int64         `json:"clock_offset_ms" doc:"How many milliseconds its clock is ahead of the store's, negative when it is behind; null: not known yet."`
 	Zones         string         `json:"zones"`
 }
 
@@ -119,6 +119,10 @@ func FromInstance(i ruqi.Instance) Instance {
 	}
 	for pool, size := range i.Slots {
 		shape.Slots[pool] = size
+	}
+	if i.ClockOffset != nil {
+		ms := i.ClockOffset.Round(time.Millisecond).Milliseconds()
+		shape.ClockOffsetMS = &ms
 	}
 	return shape
 }

@@ -172,6 +172,17 @@ func TestARunComesBackAsItWas(t *testing.T) {
 	}
 }
 
+func TestAnInstanceTellsItsClockOffsetInMilliseconds(t *testing.T) {
+	if got := wire.FromInstance(ruqi.Instance{}).ClockOffsetMS; got != nil {
+		t.Errorf("what is not known is shown as %d", *got)
+	}
+	for offset, want := range map[time.Duration]int64{0: 0, 1499 * time.Microsecond: 1, -1501 * time.Microsecond: -2, time.Hour: 3_600_000} {
+		if got := wire.FromInstance(ruqi.Instance{ClockOffset: &offset}).ClockOffsetMS; got == nil || *got != want {
+			t.Errorf("%s is shown as %v, want %d", offset, got, want)
+		}
+	}
+}
+
 func TestErrorsGoThroughTheTableAndBack(t *testing.T) {
 	for sentinel, status := range map[error]int{
 		ruqi.ErrNotFound: 404, ruqi.ErrExists: 409, ruqi.ErrEnded: 409, ruqi.ErrConflict: 409, ruqi.ErrVersion: 412, ruqi.ErrClosure: 422,

@@ -26,6 +26,8 @@ var claimRules = []rule{
 		law: "a claim takes at most Limit jobs, 500 when it is 0"},
 	{name: "Claim/lease", check: claimLease,
 		law: "a claim of an owner whose lease is not alive on the store's clock is ErrLeaseLost, and nothing is taken"},
+	{name: "Claim/instances", check: claimInstances,
+		law: "Instances counts the instances alive on the store's clock, the owner's own included, with and without something due"},
 	{name: "Claim/no plan", check: claimNoPlan,
 		law: "a job without a plan stays as it is, and is offered again"},
 	{name: "Claim/panic", check: claimPanics,
@@ -223,6 +225,44 @@ func claimLease(p *probe) {
 	last := p.beat("a", 10*time.Second)
 	p.clock.move(9 * time.Second)
 	equal(p, "the number of runs of a claim within the lease", len(p.claim(request(last.Owner), once).Runs), 1)
+}
+
+func claimInstances(p *probe) {
+	owner := p.owner("a")
+	p.addJob("job")
+	none := request(owner)
+	none.Slots = map[string]int{pool: 0}
+	want := func(what string, n int) {
+		equal(p, "the number of instances "+what+", with something due", p.claim(request(owner), fire).Instances, n)
+		equal(p, "the number of instances "+what+", with nothing due", p.claim(request(owner), fire).Instances, n)
+		equal(p, "the number of instances "+what+", without slots", p.claim(none, fire).Instances, n)
+		p.clock.move(step)
+	}
+	want("alone", 1)
+	gone, short := p.owner("gone"), p.beat("short", 2*step).Owner
+	p.owner("c")
+	want("of four", 4)
+	_, err := p.Beat(p.ctx, ruqi.Instance{Owner: gone})
+	p.must("goodbye", err)
+	want("after a goodbye", 3)
+	want("after a lease has ended", 2)
+	_, err = p.Beat(p.ctx, ruqi.Instance{Owner: short, Lease: 2 * step})
+	p.must("beat", err)
+	want("after that lease was renewed", 3)
+	p.owner("short")
+	busy := p.owner("busy")
+	p.startOne(busy, "long")
+	_, err = p.Beat(p.ctx, ruqi.Instance{Owner: busy})
+	p.must("goodbye with a run", err)
+	want("of two lives of one name and beside a goodbye whose run goes on", 3)
+	p.clock.move(2 * lease)
+	_, err = p.Beat(p.ctx, ruqi.Instance{Owner: owner, Lease: lease})
+	p.must("beat", err)
+	want("when all others have died", 1)
+	_, err = p.Rescue(p.ctx, owner, 10, lose)
+	p.must("rescue", err)
+	p.clock.move(-3 * step)
+	want("when the clock was set back after a rescue", 1)
 }
 
 func claimNoPlan(p *probe) {

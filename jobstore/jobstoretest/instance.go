@@ -15,6 +15,8 @@ var instanceRules = []rule{
 		law: "a beat with epoch 0 begins a life: the instance is returned as stored, Started and Beat being now and LeaseUntil now + Lease"},
 	{name: "Beat/renew", check: beatRenews,
 		law: "a beat with an epoch renews the lease and what is told of the instance; Started stays"},
+	{name: "Beat/clock offset", check: beatClockOffset,
+		law: "the clock offset is kept to the microsecond, ahead or behind, and each beat sets it anew, to not known too"},
 	{name: "Beat/epochs", check: beatEpochs,
 		law: "each life gets an epoch higher than any before under that name, after a goodbye and after it was forgotten too"},
 	{name: "Beat/lost", check: beatLost,
@@ -33,8 +35,12 @@ func (p *probe) wantInstance(what string, got, want ruqi.Instance) {
 		for _, name := range slices.Sorted(maps.Keys(i.Slots)) {
 			slots = append(slots, fmt.Sprint(name, "=", i.Slots[name]))
 		}
-		return fmt.Sprintf("%s, epoch %d, lease %s, slots %s, needs %q, state %s, release %q, zones %q",
-			i.Owner.Instance, i.Owner.Epoch, i.Lease, strings.Join(slots, " "), i.Needs, i.State, i.Release, i.Zones)
+		offset := "not known"
+		if i.ClockOffset != nil {
+			offset = i.ClockOffset.String()
+		}
+		return fmt.Sprintf("%s, epoch %d, lease %s, slots %s, needs %q, state %s, release %q, zones %q, clock offset %s",
+			i.Owner.Instance, i.Owner.Epoch, i.Lease, strings.Join(slots, " "), i.Needs, i.State, i.Release, i.Zones, offset)
 	}
 	equal(p, what, text(got), text(want))
 	p.wantTime(what+": Started", &got.Started, &want.Started)
@@ -54,10 +60,11 @@ func (p *probe) instances() map[string]ruqi.Instance {
 
 // full is an instance with every field that it tells of itself.
 func full(name string, epoch int64) ruqi.Instance {
+	offset := -1234567 * time.Microsecond
 	return ruqi.Instance{
 		Owner: ruqi.Owner{Instance: name, Epoch: epoch}, Lease: 15 * time.Second,
 		Slots: map[string]int{"default": 64, "ü": 0}, Needs: []string{"command", "func:a"},
-		State: "running", Release: "v1.2.3", Zones: "abc",
+		State: "running", Release: "v1.2.3", Zones: "abc", ClockOffset: &offset,
 	}
 }
 
@@ -80,7 +87,7 @@ func beatRenews(p *probe) {
 	want := full("a", first.Owner.Epoch)
 	want.Slots, want.Needs, want.State, want.Lease = map[string]int{"default": 1}, []string{"x"}, "paused", 20*time.Second
 	in := want
-	in.Slots, in.Needs = maps.Clone(want.Slots), slices.Clone(want.Needs)
+	in.Slots, in.Needs, in.ClockOffset = maps.Clone(want.Slots), slices.Clone(want.Needs), clonePtr(want.ClockOffset)
 	got, err := p.Beat(p.ctx, in)
 	p.must("beat", err)
 	want.Started, want.Beat, want.LeaseUntil = first.Started, p.now(), *p.in(20 * time.Second)
@@ -89,6 +96,33 @@ func beatRenews(p *probe) {
 	p.clock.move(19 * time.Second)
 	_, err = p.Claim(p.ctx, request(first.Owner), planner(once).decide)
 	p.must("a claim within the renewed lease", err)
+}
+
+func beatClockOffset(p *probe) {
+	first := p.beat("a", lease)
+	if first.ClockOffset != nil {
+		p.errorf("the clock offset of a beat without one is %s", first.ClockOffset)
+	}
+	check := func(what string, got, want *time.Duration) {
+		switch {
+		case got == nil && want == nil:
+		case got == nil || want == nil:
+			p.errorf("%s is %v, want %v", what, got, want)
+		case *got%time.Microsecond != 0 || (*got-*want).Abs() >= time.Microsecond:
+			p.errorf("%s is %s, want %s to the microsecond", what, got, want)
+		}
+	}
+	ahead, behind, odd, none := 90*time.Minute+time.Microsecond, -time.Microsecond, 1500*time.Nanosecond, time.Duration(0)
+	for _, offset := range []*time.Duration{&ahead, &behind, nil, &odd, &none} {
+		in := full("a", first.Owner.Epoch)
+		in.ClockOffset = clonePtr(offset)
+		got, err := p.Beat(p.ctx, in)
+		p.must("beat", err)
+		check("the clock offset returned", got.ClockOffset, offset)
+		check("the clock offset stored", p.instances()["a"].ClockOffset, offset)
+	}
+	next := p.beat("a", lease)
+	check("the clock offset of the next life", next.ClockOffset, nil)
 }
 
 func beatEpochs(p *probe) {

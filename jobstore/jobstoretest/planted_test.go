@@ -140,6 +140,17 @@ var claimFaults = []fault{
 			return c, err
 		}
 	}),
+	breaking("counts the instances that are listed", "Claim/instances", func(b *broken) {
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			c, err := b.Store.Claim(ctx, r, decide)
+			if err != nil {
+				return c, err
+			}
+			all, err := b.Store.Instances(ctx)
+			c.Instances = len(all)
+			return c, err
+		}
+	}),
 	breaking("tells no next time without slots", "Claim/next", func(b *broken) {
 		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
 			c, err := b.Store.Claim(ctx, r, decide)
@@ -335,6 +346,20 @@ var runFaults = []fault{
 		b.beat = func(ctx context.Context, i ruqi.Instance) (ruqi.Instance, error) {
 			got, err := b.Store.Beat(ctx, i)
 			got.Owner.Epoch = min(got.Owner.Epoch, 1)
+			return got, err
+		}
+	}),
+	breaking("keeps a clock offset that is not known any more", "Beat/clock offset", func(b *broken) {
+		var mu sync.Mutex
+		var last *time.Duration
+		b.beat = func(ctx context.Context, i ruqi.Instance) (ruqi.Instance, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if i.ClockOffset == nil && i.Owner.Epoch != 0 {
+				i.ClockOffset = last
+			}
+			got, err := b.Store.Beat(ctx, i)
+			last = got.ClockOffset
 			return got, err
 		}
 	}),

@@ -23,7 +23,7 @@ func (s *Store) Claim(ctx context.Context, request ruqi.ClaimRequest, decide fun
 	if owner == nil {
 		return ruqi.Claimed{}, ruqi.ErrLeaseLost
 	}
-	claimed := ruqi.Claimed{Now: timeOf(now)}
+	claimed := ruqi.Claimed{Now: timeOf(now), Instances: s.countAlive(now)}
 	var except map[string]bool
 	if len(request.Except) > 0 {
 		except = make(map[string]bool, len(request.Except))

@@ -17,6 +17,7 @@ type instance struct {
 	slots                     map[string]int
 	needs                     []string
 	state, release, zones     string
+	offset                    *time.Duration
 }
 
 // A life is one owner, shared by all rows it ran.
@@ -72,6 +73,17 @@ func (s *Store) alive(owner ruqi.Owner, now int64) *life {
 	return i.life
 }
 
+// countAlive counts the instances whose lease holds and that have neither said goodbye nor been rescued.
+func (s *Store) countAlive(now int64) int {
+	n := 0
+	for _, i := range s.instances {
+		if i.lease > 0 && i.leaseUntil > now {
+			n++
+		}
+	}
+	return n
+}
+
 // forgetLife drops what is kept of an owner once nothing runs under it: an older
 // life at once, the row of an instance that said goodbye with it.
 func (s *Store) forgetLife(l *life) {
@@ -112,6 +124,7 @@ func (s *Store) Beat(ctx context.Context, in ruqi.Instance) (ruqi.Instance, erro
 	i.leaseUntil = now + i.lease.Microseconds()
 	i.slots, i.needs = in.Slots, in.Needs
 	i.state, i.release, i.zones = in.State, in.Release, in.Zones
+	i.offset = microseconds(in.ClockOffset)
 	out := i.view()
 	if i.lease == 0 {
 		s.forgetLife(i.life)
@@ -125,8 +138,17 @@ func (i *instance) view() ruqi.Instance {
 		Started: timeOf(i.started), Beat: timeOf(i.beat), LeaseUntil: timeOf(i.leaseUntil),
 		Lease: i.lease,
 		Slots: maps.Clone(i.slots), Needs: slices.Clone(i.needs),
-		State: i.state, Release: i.release, Zones: i.zones,
+		State: i.state, Release: i.release, Zones: i.zones, ClockOffset: microseconds(i.offset),
 	}
+}
+
+// microseconds copies a duration, to the microsecond.
+func microseconds(d *time.Duration) *time.Duration {
+	if d == nil {
+		return nil
+	}
+	kept := d.Truncate(time.Microsecond)
+	return &kept
 }
 
 // Instances lists every registered instance, by name.

@@ -28,6 +28,9 @@ func (s *Store) Claim(ctx context.Context, request ruqi.ClaimRequest, decide fun
 			return err
 		}
 		claimed = ruqi.Claimed{Now: now}
+		if claimed.Instances, err = l.alive(); err != nil {
+			return err
+		}
 		if claimed.Cancel, err = l.cancels(); err != nil {
 			return err
 		}
@@ -118,6 +121,15 @@ func (l *look) lease() error {
 		return fmt.Errorf("instance %s, epoch %d: %w", owner.Instance, owner.Epoch, ruqi.ErrLeaseLost)
 	}
 	return nil
+}
+
+const sqlCountAlive = `SELECT count(*) FROM rq_instance i WHERE lease > 0 AND lease_until > ?
+	AND epoch = (SELECT max(epoch) FROM rq_instance l WHERE l.name = i.name)`
+
+// alive counts the instances whose lease holds, the owner's own included.
+func (l *look) alive() (int, error) {
+	n, err := l.count(sqlCountAlive, l.us)
+	return int(n), err
 }
 
 const sqlCancels = `SELECT id FROM rq_run WHERE instance = ? AND epoch = ? AND state = 1 AND cancel_by <> '' ORDER BY id`

@@ -9,13 +9,13 @@ import (
 	"github.com/ruqi-dev/ruqi"
 )
 
-const instanceColumns = `name, epoch, started, beat, lease_until, lease, state, release, zones, slots, needs`
+const instanceColumns = `name, epoch, started, beat, lease_until, lease, state, release, zones, slots, needs, clock_offset`
 
 const sqlInstance = `SELECT ` + instanceColumns + ` FROM rq_instance WHERE name = ? ORDER BY epoch DESC LIMIT 1`
 const sqlInstances = `SELECT ` + instanceColumns + ` FROM rq_instance i
 	WHERE epoch = (SELECT max(epoch) FROM rq_instance l WHERE l.name = i.name) ORDER BY name`
-const sqlInsertInstance = `INSERT INTO rq_instance (` + instanceColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-const sqlRenew = `UPDATE rq_instance SET beat = ?, lease_until = ?, lease = ?, state = ?, release = ?, zones = ?, slots = ?, needs = ?
+const sqlInsertInstance = `INSERT INTO rq_instance (` + instanceColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const sqlRenew = `UPDATE rq_instance SET beat = ?, lease_until = ?, lease = ?, state = ?, release = ?, zones = ?, slots = ?, needs = ?, clock_offset = ?
 	WHERE name = ? AND epoch = ?`
 
 // The row of an instance that has said goodbye goes with its last run, and so do earlier lives without one.
@@ -41,6 +41,10 @@ func scanInstance(r row) (ruqi.Instance, error) {
 			return i, fmt.Errorf("needs of instance %s: %w", i.Owner.Instance, err)
 		}
 	}
+	if !r.null(11) {
+		offset := time.Duration(r.int(11)) * time.Microsecond
+		i.ClockOffset = &offset
+	}
 	return i, nil
 }
 
@@ -59,18 +63,21 @@ func (s *Store) Beat(ctx context.Context, in ruqi.Instance) (out ruqi.Instance, 
 	err = s.write(ctx, "beat", func(st *step) error {
 		lease := max(in.Lease, 0).Microseconds()
 		until := st.us + lease
-		var slots, needs any
+		var slots, needs, offset any
 		if in.Slots != nil {
 			slots = jsonOf(in.Slots)
 		}
 		if in.Needs != nil {
 			needs = jsonOf(in.Needs)
 		}
+		if in.ClockOffset != nil {
+			offset = in.ClockOffset.Microseconds()
+		}
 		name, epoch := in.Owner.Instance, in.Owner.Epoch
 		if epoch == 0 {
 			st.epoch++
 			epoch = st.epoch
-			_, err = st.exec(sqlInsertInstance, name, epoch, st.us, st.us, until, lease, in.State, in.Release, in.Zones, slots, needs)
+			_, err = st.exec(sqlInsertInstance, name, epoch, st.us, st.us, until, lease, in.State, in.Release, in.Zones, slots, needs, offset)
 			if err == nil {
 				_, err = st.exec(sqlForgetEarlier, name, epoch)
 			}
@@ -82,7 +89,7 @@ func (s *Store) Beat(ctx context.Context, in ruqi.Instance) (out ruqi.Instance, 
 			if !found || was.Owner.Epoch != epoch || was.Lease == 0 { // 0: it said goodbye, or was rescued
 				return fmt.Errorf("instance %s, epoch %d: %w", name, epoch, ruqi.ErrLeaseLost)
 			}
-			_, err = st.exec(sqlRenew, st.us, until, lease, in.State, in.Release, in.Zones, slots, needs, name, epoch)
+			_, err = st.exec(sqlRenew, st.us, until, lease, in.State, in.Release, in.Zones, slots, needs, offset, name, epoch)
 		}
 		if err != nil {
 			return err

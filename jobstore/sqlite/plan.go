@@ -62,6 +62,9 @@ func (cl *claim) take(decide func(now time.Time, due []ruqi.Due) []ruqi.Plan) er
 	if cl.claimed.Cancel, err = cl.look.cancels(); err != nil {
 		return err
 	}
+	if cl.claimed.Instances, err = cl.look.alive(); err != nil {
+		return err
+	}
 	cl.look.waiting, cl.look.known = nil, nil // as they are now
 	cl.claimed.Next, err = cl.look.next()
 	return err

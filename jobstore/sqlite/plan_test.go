@@ -19,6 +19,7 @@ type planned struct {
 func plannedStatements(t *testing.T) []planned {
 	list := []planned{
 		{name: "lease", sql: sqlLease},
+		{name: "count alive", sql: sqlCountAlive, scan: "walks the instances, which are few"},
 		{name: "cancels", sql: sqlCancels},
 		{name: "pool after", sql: sqlPoolAfter},
 		{name: "lanes", sql: sqlLanes},
