@@ -155,6 +155,29 @@ type Describer interface {
 	Describe() string
 }
 
+// A Caretaker is a JobStore whose tables have a schema that releases bring up, and that can be looked over
+// while schedulers work on it. Its methods change nothing.
+type Caretaker interface {
+	// Schema tells the schema of the store and those this release can work with. On a store that was opened to be kept
+	// as it is, also where there is none yet.
+	Schema(ctx context.Context) (SchemaState, error)
+	// Check looks for damage, and for rows that break the laws of JobStore. It returns a sentence for each fault, the
+	// first of very many of one kind, and none when the store is sound. ErrNotFound (wrapped) when there is no
+	// store to check. It reads everything, which takes about as long as a copy; ctx ends it.
+	Check(ctx context.Context) ([]string, error)
+}
+
+// A SchemaState says which schema a store has, and whether a release can work on it: when Oldest <= Knows, and
+// Has >= Knows or it may be brought up.
+type SchemaState struct {
+	// Has is the number of the store's schema; 0: there is none yet.
+	Has int
+	// Knows is the newest schema that this release knows, and would bring the store up to.
+	Knows int
+	// Oldest is the oldest schema whose programs may still work on the store; 0 where there is none yet.
+	Oldest int
+}
+
 // A JobRecord is a job as a store keeps it. The store never reads Spec, and
 // returns the record even when no one can decode it any more.
 type JobRecord struct {

@@ -55,6 +55,27 @@ func (s *Store) ExecSQL(sql string, args ...any) error {
 	return err
 }
 
+// Make makes the file with the schema of that number, as the release of that time did.
+func Make(ctx context.Context, path string, schema int) error {
+	s, err := newStore(path, Options{})
+	if err != nil {
+		return err
+	}
+	texts, err := migrations()
+	if err != nil {
+		return err
+	}
+	c, err := connect(s.path, s.busy)
+	if err != nil {
+		return err
+	}
+	s.schema = int64(schema)
+	if err = s.useWAL(ctx, c); err == nil {
+		err = s.applyMigrations(c, texts[:schema])
+	}
+	return errors.Join(err, c.close())
+}
+
 // Begin opens a transaction on the file that stays open until done is called, as a process
 // that hangs in one would.
 func Begin(path string) (done func() error, err error) {

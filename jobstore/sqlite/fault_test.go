@@ -61,7 +61,7 @@ func TestOpenRefusesWhatCannotHoldAStore(t *testing.T) {
 func TestANewerSchemaIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ruqi.db")
 	s := open(t, path, sqlite.Options{})
-	if err := s.ExecSQL(`UPDATE rq_ledger SET schema = 99`); err != nil {
+	if err := s.ExecSQL(`UPDATE rq_ledger SET schema = 99, oldest = 98`); err != nil {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
@@ -71,6 +71,23 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 		if !errors.Is(err, ruqi.ErrSchemaNewer) || !strings.Contains(err.Error(), "schema 99") || !strings.Contains(err.Error(), "start the release that wrote it") {
 			t.Errorf("%s: %v", what, err)
 		}
+	}
+}
+
+func TestANewerSchemaThatSaysSoIsTaken(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ruqi.db")
+	before := open(t, path, sqlite.Options{})
+	if err := before.ExecSQL(`UPDATE rq_ledger SET schema = 99`); err != nil {
+		t.Fatal(err)
+	}
+	after := open(t, path, sqlite.Options{})
+	for what, s := range map[string]*sqlite.Store{"that was open before": before, "opened since": after} {
+		if _, err := s.Append(t.Context(), "k", nil); err != nil {
+			t.Errorf("a step of a store %s: %v", what, err)
+		}
+	}
+	if n, err := after.CountSQL(t.Context(), `SELECT schema FROM rq_ledger`); err != nil || n != 99 {
+		t.Errorf("the schema was set to %d, %v", n, err)
 	}
 }
 

@@ -14,8 +14,11 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// The files are named NNNN-word.sql, are applied in the order of their names, each once, and
+// The files are named NNNN_word.sql, are applied in the order of their names, each once, and
 // are never changed after a release. The number of the last one is the schema's.
+//
+// While a release is rolled out, older programs go on with a file that a newer one has brought up. A migration under which
+// they would fail, or do harm, must say so by raising rq_ledger.oldest to its own number.
 //
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
@@ -43,16 +46,26 @@ func migrations() ([]string, error) {
 const sqlHasLedger = `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'rq_ledger'`
 const sqlTables = `SELECT count(*) FILTER (WHERE name = 'rq_ledger'), count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\'`
 const sqlSchema = `SELECT schema FROM rq_ledger WHERE one = 1`
+const sqlOldest = `SELECT oldest FROM rq_ledger WHERE one = 1`
 const sqlSetSchema = `UPDATE rq_ledger SET schema = ? WHERE one = 1`
 
-func schemaOf(c *conn) (int64, error) {
+// schemaOf reads the number of the file's schema, and the oldest whose programs may work on it. Both are 0 in a new file.
+func schemaOf(c *conn) (has, oldest int64, err error) {
 	if n, err := c.count(sqlHasLedger); err != nil || n == 0 {
-		return 0, err
+		return 0, 0, err
 	}
-	return c.count(sqlSchema)
+	if has, err = c.count(sqlSchema); err != nil {
+		return 0, 0, err
+	}
+	const firstWithOldest = 2
+	if has < firstWithOldest {
+		return has, 1, nil
+	}
+	oldest, err = c.count(sqlOldest)
+	return has, oldest, err
 }
 
-// migrate brings the schema up to this release, or refuses a newer one. Several
+// migrate brings the schema up to this release, or refuses one that is too new for it. Several
 // processes may do so at once: one does the work and the others find it done.
 func (s *Store) migrate(ctx context.Context, c *conn) error {
 	texts, err := migrations()
@@ -63,20 +76,19 @@ func (s *Store) migrate(ctx context.Context, c *conn) error {
 	if err := s.useWAL(ctx, c); err != nil {
 		return err
 	}
-	has, err := schemaOf(c)
-	if err != nil {
+	has, oldest, err := schemaOf(c)
+	switch {
+	case err != nil:
 		return err
-	}
-	if has == s.schema {
-		return nil
-	}
-	if has > s.schema {
+	case oldest > s.schema:
 		return s.tooNew(has)
+	case has >= s.schema:
+		return nil
 	}
 	if err := begin(ctx, c); err != nil {
 		return err
 	}
-	if err := applyMigrations(c, texts); err != nil {
+	if err := s.applyMigrations(c, texts); err != nil {
 		return errors.Join(err, rollback(c))
 	}
 	_, err = c.exec(sqlCommit)
@@ -84,10 +96,13 @@ func (s *Store) migrate(ctx context.Context, c *conn) error {
 }
 
 // applyMigrations runs inside a write transaction, where no other process migrates.
-func applyMigrations(c *conn, texts []string) error {
-	has, err := schemaOf(c)
+func (s *Store) applyMigrations(c *conn, texts []string) error {
+	has, oldest, err := schemaOf(c)
 	if err != nil {
 		return err
+	}
+	if oldest > s.schema {
+		return s.tooNew(has) // another process was faster
 	}
 	for n := has; n < int64(len(texts)); n++ {
 		if err := c.script(texts[n]); err != nil {
@@ -100,7 +115,7 @@ func applyMigrations(c *conn, texts []string) error {
 	return nil
 }
 
-// tooNew says that the file was written by a newer release.
+// tooNew says that the file was written by a newer release, and is not for this one any more.
 func (s *Store) tooNew(has int64) error {
 	return fmt.Errorf("sqlite: %s has schema %d, and this release knows schemas up to %d: start the release that wrote it or a newer one, or restore the backup made before the upgrade: %w",
 		s.path, has, s.schema, ruqi.ErrSchemaNewer)

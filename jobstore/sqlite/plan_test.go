@@ -74,6 +74,10 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "update record", sql: sqlUpdateRecord},
 		{name: "delete record", sql: sqlDeleteRecord},
 
+		{name: "view of a job", sql: `SELECT * FROM ruqi_jobs WHERE id = ?`},
+		{name: "view of a history", sql: `SELECT * FROM ruqi_jobs_history WHERE job_id = ?`, scan: "puts the first pieces of each output together"},
+		{name: "view of a run", sql: `SELECT * FROM ruqi_jobs_history WHERE id = ?`, scan: "puts the first pieces of the output together"},
+
 		{name: "open jobs", sql: sqlOpenJobs, scan: "the index holds the few runs that are alive"},
 		{name: "runs alive", sql: sqlRunsAlive, scan: "the index holds the few runs that are alive, and an instance has died"},
 		{name: "count running", sql: sqlCountRunning, scan: "the index holds the few runs that are alive"},

@@ -30,7 +30,7 @@ const sqlCommit = `COMMIT`
 const sqlRollback = `ROLLBACK`
 const sqlBeginRead = `BEGIN`
 
-const sqlLedger = `SELECT schema, run, epoch, append FROM rq_ledger WHERE one = 1`
+const sqlLedger = `SELECT schema, oldest, run, epoch, append FROM rq_ledger WHERE one = 1`
 const sqlSetLedger = `UPDATE rq_ledger SET token = ?, run = ?, epoch = ?, append = ? WHERE one = 1`
 const sqlToken = `SELECT token FROM rq_ledger WHERE one = 1`
 
@@ -150,14 +150,14 @@ func (st *step) abandon() {
 }
 
 func (st *step) ledger() error {
-	var schema int64
+	var schema, oldest int64
 	found, err := st.one(sqlLedger, nil, func(r row) {
-		schema, st.run, st.epoch, st.append = r.int(0), r.int(1), r.int(2), r.int(3)
+		schema, oldest, st.run, st.epoch, st.append = r.int(0), r.int(1), r.int(2), r.int(3), r.int(4)
 	})
 	if err == nil && !found {
 		return errors.New("the row of rq_ledger is gone: restore a backup")
 	}
-	if err == nil && schema > st.store.schema {
+	if err == nil && oldest > st.store.schema {
 		return &asIs{st.store.tooNew(schema)} // another process migrated under us
 	}
 	return err

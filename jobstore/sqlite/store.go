@@ -86,7 +86,8 @@ var (
 
 // Open opens the file at path, creating it (for its owner alone, mode 0600) and
 // bringing its schema up to this release where needed. The folder must exist and must not be on
-// a network file system. A file that a newer release wrote is refused with ruqi.ErrSchemaNewer.
+// a network file system. A file that a newer release has brought up is taken as long as that release
+// says that programs of this one's schema may still work on it; else it is refused with ruqi.ErrSchemaNewer.
 func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	s, err := newStore(path, options)
 	if err != nil {
