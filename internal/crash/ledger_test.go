@@ -61,6 +61,13 @@ func (l *ledger) known(id string) bool {
 	return l.jobs[id] != nil && l.jobs[id].grid != nil
 }
 
+// silent reports whether the job's command leaves no marks.
+func (l *ledger) silent(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.jobs[id] != nil && l.jobs[id].order.silent
+}
+
 func (l *ledger) mayAsk(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/wire"
 )
 
 // The groups of jobs. The name of a job begins with its group's.
@@ -39,14 +41,22 @@ type order struct {
 	catchup  int
 	maxRuns  int64
 	rerun    bool
+	end      time.Time // of the trigger; zero: none yet
+	silent   bool      // it writes no marks, and is no shell
 }
 
 // definition is the job's definition for the API. The mark is written by one write to a file that
 // is opened for appending, so that lines never mix.
 func (s *site) definition(o order) json.RawMessage {
-	command := fmt.Sprintf("echo \"$RUQI_JOB_ID $RUQI_RUN_ID $RUQI_NOMINAL_TIME\" >>'%s'/\"$RUQI_JOB_ID\"", s.marks())
-	if o.takes > 0 {
-		command += fmt.Sprintf("; exec sleep %g", o.takes.Seconds())
+	task := map[string]any{"kind": "command", "env": map[string]string{nonceName: s.nonce}}
+	if o.silent {
+		task["argv"] = []string{"sleep", fmt.Sprint(o.takes.Seconds())}
+	} else {
+		command := fmt.Sprintf("echo \"$RUQI_JOB_ID $RUQI_RUN_ID $RUQI_NOMINAL_TIME\" >>'%s'/\"$RUQI_JOB_ID\"", s.marks())
+		if o.takes > 0 {
+			command += fmt.Sprintf("; exec sleep %g", o.takes.Seconds())
+		}
+		task["command"] = command
 	}
 	policy := map[string]any{"coalesce": o.coalesce, "max_instances": o.limit, "catchup_limit": o.catchup, "kill_grace": "1s"}
 	if o.maxRuns > 0 {
@@ -55,11 +65,11 @@ func (s *site) definition(o order) json.RawMessage {
 	if o.rerun {
 		policy["on_lost"] = "rerun"
 	}
-	text, err := json.Marshal(map[string]any{
-		"id": o.id, "tags": []string{o.group}, "policy": policy,
-		"trigger": map[string]any{"kind": "interval", "every": o.every.String()},
-		"task":    map[string]any{"kind": "command", "command": command, "env": map[string]string{nonceName: s.nonce}},
-	})
+	trigger := map[string]any{"kind": "interval", "every": o.every.String()}
+	if !o.end.IsZero() {
+		trigger["end"] = o.end.UTC().Format(time.RFC3339Nano)
+	}
+	text, err := json.Marshal(map[string]any{"id": o.id, "tags": []string{o.group}, "policy": policy, "trigger": trigger, "task": task})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -167,6 +177,7 @@ type users struct {
 	ledger  *ledger
 	wait    time.Duration // for an answer
 	retires bool          // a job about which no answer came is left alone from then on: a stopped service may act late
+	byHand  []order       // the jobs that are started by hand; nil: all
 	asked   atomic.Int64
 	heard   atomic.Int64
 	group   sync.WaitGroup
@@ -181,8 +192,12 @@ func (u *users) begin(ctx context.Context, all []order, seed uint64) {
 	for _, o := range all {
 		of[o.group] = append(of[o.group], o)
 	}
+	byHand := u.byHand
+	if byHand == nil {
+		byHand = all
+	}
 	for i, act := range []func(context.Context, *rand.Rand, int){
-		func(ctx context.Context, r *rand.Rand, _ int) { u.runOrCancel(ctx, r, all) },
+		func(ctx context.Context, r *rand.Rand, _ int) { u.runOrCancel(ctx, r, byHand) },
 		func(ctx context.Context, r *rand.Rand, _ int) { u.pauseOrResume(ctx, r, of[paused]) },
 		func(ctx context.Context, r *rand.Rand, n int) {
 			u.modify(ctx, r, append(of[policed], of[turned]...), n)
@@ -216,9 +231,11 @@ func (u *users) ask(ctx context.Context, do func(ctx context.Context, c *client.
 	defer cancel()
 	u.asked.Add(1)
 	err = do(limit, c)
+	var problem *wire.Problem
 	switch {
 	case err == nil:
-	case errors.Is(err, client.ErrUnreachable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ruqi.ErrUnavailable), limit.Err() != nil:
+	case errors.Is(err, client.ErrUnreachable), errors.Is(err, context.DeadlineExceeded), errors.Is(err, ruqi.ErrUnavailable), limit.Err() != nil,
+		errors.As(err, &problem) && problem.Status >= http.StatusInternalServerError: // what the service says of it is heard in its log
 		return false, err
 	case errors.Is(err, ruqi.ErrEnded), errors.Is(err, ruqi.ErrNotFound), errors.Is(err, ruqi.ErrExists):
 	default:
@@ -321,12 +338,7 @@ func (u *users) add(ctx context.Context, o order) {
 	if !heard || err != nil {
 		return
 	}
-	text, err := job.Trigger.MarshalJSON()
-	if err != nil {
-		u.site.t.Error(err)
-		return
-	}
-	bound, err := gridOf(text)
+	bound, err := gridOfJob(job)
 	if err != nil {
 		u.site.t.Error(err)
 		return

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/internal/postgrestest"
 	"github.com/ruqi-dev/ruqi/standard"
 )
 
@@ -43,7 +44,7 @@ func build(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build the service: %v\n%s", err, text)
 		return 1
 	}
-	return m.Run()
+	return postgrestest.Main(m)
 }
 
 // long reports whether the long form was asked for.
@@ -83,6 +84,8 @@ type site struct {
 	lease time.Duration
 	// nonce is in the environment of every command of the site.
 	nonce string
+	// tells says that a failed test shows what each service said, however many there were.
+	tells bool
 
 	mu    sync.Mutex // guards lives
 	lives int
@@ -265,7 +268,7 @@ func (s *site) hear() {
 				told++
 			}
 		}
-		if s.t.Failed() && len(names) < 8 {
+		if s.t.Failed() && (s.tells || len(names) < 8) {
 			s.t.Logf("%s:\n%s", filepath.Base(name), text[max(0, len(text)-4000):])
 		}
 	}
