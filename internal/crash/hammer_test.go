@@ -51,16 +51,6 @@ func TestCrashHammerFile(t *testing.T) {
 	h.run(pick(12*time.Second, 60*time.Second), nil)
 }
 
-// TestCrashHammerPostgres hammers services that share a PostgreSQL server, each over a network of its own.
-func TestCrashHammerPostgres(t *testing.T) {
-	t.Parallel()
-	server := postgrestest.New(t, postgrestest.Options{})
-	h := &hammer{t: t, r: random(t), site: newSiteOn(t, server.Database(t)), server: server}
-	h.run(pick(15*time.Second, 111*time.Second), pick(
-		[]outage{{2 * time.Second, time.Second}, {7 * time.Second, 5 * time.Second}},
-		[]outage{{10 * time.Second, time.Second}, {25 * time.Second, 10 * time.Second}, {55 * time.Second, 40 * time.Second}}))
-}
-
 // run hits for so long, lets everything heal, and judges.
 func (h *hammer) run(length time.Duration, outages []outage) {
 	h.t.Helper()
