@@ -304,7 +304,7 @@ type Instance struct {
 	// Slots are the sizes of its pools, Needs what it can serve.
 	Slots map[string]int
 	Needs []string
-	// State is "running", "paused" or "stopping".
+	// State is "running", "paused" or "stopping", as it last said; see also InstanceLost.
 	State string
 	// Release is its version; Zones the hash of its zone data (reserved).
 	Release string

@@ -14,10 +14,14 @@ type lease struct {
 	now   Owner
 	until time.Time // on this process's monotonic clock: until when starts are safe
 	over  bool      // the store said that the epoch is over
-	// offset is how far this machine's clock was ahead of the store's at the last heartbeat; nil before the first.
-	offset *time.Duration
+	// What the last heartbeat told of the clocks; nil before the first.
+	clocks *clocks
 	asks   chan struct{} // wakes the beat loop; capacity 1
 }
+
+// clocks are what three clocks showed at the same moment, as well as one heartbeat can tell: the store's, and this machine's
+// as it is set and as it just goes on.
+type clocks struct{ store, wall, mono time.Time }
 
 // ask makes the next heartbeat come at once.
 func (l *lease) ask() {
@@ -40,21 +44,33 @@ func (l *lease) trusted() bool {
 	return !l.over && time.Now().Before(l.until)
 }
 
-func (l *lease) renewed(owner Owner, until time.Time, offset time.Duration) {
+func (l *lease) renewed(owner Owner, until time.Time, seen clocks) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.now, l.until, l.over, l.offset = owner, until, false, &offset
+	l.now, l.until, l.over, l.clocks = owner, until, false, &seen
 }
 
-// clockOffset returns a copy of offset.
+// clockOffset returns how far this machine's clock was ahead of the store's at the last heartbeat; nil before the first.
 func (l *lease) clockOffset() *time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.offset == nil {
+	if l.clocks == nil {
 		return nil
 	}
-	offset := *l.offset
+	offset := l.clocks.offset()
 	return &offset
+}
+
+func (c *clocks) offset() time.Duration { return c.wall.Sub(c.store).Round(time.Microsecond) }
+
+// storeNow returns what the store's clock shows now, going by the last heartbeat; false before the first.
+func (l *lease) storeNow() (time.Time, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.clocks == nil {
+		return time.Time{}, false
+	}
+	return l.clocks.store.Add(time.Since(l.clocks.mono)), true
 }
 
 // end marks the owner's epoch as over; false if it was known, or is not the present one.
@@ -97,10 +113,10 @@ func (s *Scheduler) beat(ctx context.Context, epoch int64) error {
 		return err
 	}
 	// The store read its clock somewhere between the asking and the answer: taking the middle, the error is half the way at most.
-	middle := wall.Add(s.options.Now().Sub(wall) / 2)
-	offset := middle.Sub(instance.Beat).Round(time.Microsecond)
-	s.lease.renewed(instance.Owner, asked.Add(s.options.Lease-s.heartbeat()), offset)
-	if offset > jumpLeast || offset < -jumpLeast {
+	half := time.Since(asked) / 2
+	seen := clocks{store: instance.Beat, wall: wall.Add(half), mono: asked.Add(half)}
+	s.lease.renewed(instance.Owner, asked.Add(s.options.Lease-s.heartbeat()), seen)
+	if offset := seen.offset(); offset > jumpLeast || offset < -jumpLeast {
 		s.log.Debug("this machine's clock and the store's differ", "by", offset)
 	}
 	return nil

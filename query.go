@@ -114,14 +114,9 @@ func (s *Scheduler) serving(ctx context.Context) (serving, error) {
 		return nil, err
 	}
 	live := serving{{Owner: Owner{Instance: s.options.Instance}, Slots: s.options.Slots, Needs: s.registry.Needs()}}
-	var newest time.Time // the store's now, as late as it is known without asking
+	now := s.storeNow(instances)
 	for _, i := range instances {
-		if i.Beat.After(newest) {
-			newest = i.Beat
-		}
-	}
-	for _, i := range instances {
-		if i.Owner.Instance != s.options.Instance && i.LeaseUntil.After(newest) {
+		if i.Owner.Instance != s.options.Instance && i.Alive(now) {
 			live = append(live, i)
 		}
 	}

@@ -213,7 +213,7 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 		return fmt.Errorf("start: %w", err)
 	}
 	server := httpapi.NewServer(httpapi.New(httpapi.Options{
-		Operations: scheduler, Instances: store.Jobs, Ready: scheduler.Ready, Registry: registry,
+		Operations: scheduler, Instances: scheduler, Ready: scheduler.Ready, Registry: registry,
 		Tokens: []httpapi.Token{{Name: "admin", Hash: hash}},
 		Zone:   s.scheduler.Zone, Release: a.Version, Logger: logger,
 	}))

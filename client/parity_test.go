@@ -44,7 +44,7 @@ func newRegistry() *ruqi.Registry {
 }
 
 // direct returns a running scheduler over a store of its own.
-func direct(t *testing.T) (*ruqi.Scheduler, ruqi.JobStore) {
+func direct(t *testing.T) *ruqi.Scheduler {
 	t.Helper()
 	store := memory.Open(memory.Options{})
 	scheduler, err := ruqi.New(store, newRegistry(), ruqi.Options{
@@ -61,15 +61,15 @@ func direct(t *testing.T) (*ruqi.Scheduler, ruqi.JobStore) {
 			t.Error(err)
 		}
 	})
-	return scheduler, store
+	return scheduler
 }
 
 // remote returns a client of a running scheduler over a store of its own.
 func remote(t *testing.T) *client.Client {
 	t.Helper()
-	scheduler, store := direct(t)
+	scheduler := direct(t)
 	server := httptest.NewServer(httpapi.New(httpapi.Options{
-		Operations: scheduler, Instances: store, Ready: scheduler.Ready, Registry: newRegistry(), Logger: slog.New(slog.DiscardHandler),
+		Operations: scheduler, Instances: scheduler, Ready: scheduler.Ready, Registry: newRegistry(), Logger: slog.New(slog.DiscardHandler),
 		Tokens: []httpapi.Token{{Name: "tester", Hash: sha256.Sum256([]byte(token))}},
 	}))
 	t.Cleanup(server.Close)
@@ -250,6 +250,7 @@ var steps = []struct {
 		})
 	}},
 	{"status", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Status(ctx) }},
+	{"instances", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.(lister).Instances(ctx) }},
 	{"wake up", func(ctx context.Context, ops ruqi.Operations) (any, error) { return nil, ops.Wakeup(ctx) }},
 	{"remove", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		return nil, ops.RemoveJob(ctx, "b/../c d?#%ü")
@@ -265,6 +266,11 @@ var steps = []struct {
 	}},
 }
 
+// A lister is what both have beside Operations.
+type lister interface {
+	Instances(ctx context.Context) (ruqi.InstanceList, error)
+}
+
 var errRefused = errors.New("refused by the caller")
 
 func add(ctx context.Context, ops ruqi.Operations, spec ruqi.JobSpec, how ruqi.OnConflict) (any, error) {
@@ -273,7 +279,7 @@ func add(ctx context.Context, ops ruqi.Operations, spec ruqi.JobSpec, how ruqi.O
 }
 
 func TestClientAndSchedulerAnswerAlike(t *testing.T) {
-	scheduler, _ := direct(t)
+	scheduler := direct(t)
 	c := remote(t)
 	sentinels := []error{
 		ruqi.ErrInvalid, ruqi.ErrNotFound, ruqi.ErrExists, ruqi.ErrVersion, ruqi.ErrClosure, ruqi.ErrEnded, ruqi.ErrUnavailable, errRefused,
@@ -362,6 +368,15 @@ func plain(t *testing.T, value any) string {
 		value = []any{all, v.Next != ""}
 	case ruqi.OutputPart:
 		value = fmt.Sprintf("%d %q %v", v.At, v.Bytes, v.Ended)
+	case ruqi.InstanceList:
+		for i := range v.Instances {
+			in := &v.Instances[i]
+			if in.LeaseUntil.Sub(in.Beat) != in.Lease || v.Now.Before(in.Beat) || v.Now.Location() != time.UTC {
+				t.Errorf("at %s there is an instance with a lease of %s from %s to %s", v.Now, in.Lease, in.Beat, in.LeaseUntil)
+			}
+			in.Started, in.Beat, in.LeaseUntil, in.ClockOffset = time.Time{}, time.Time{}, time.Time{}, nil
+		}
+		value = v.Instances
 	case ruqi.Status:
 		v.CheckTime, v.NextWakeup = nil, nil
 		maps.DeleteFunc(v.Jobs, func(_ ruqi.JobState, n int64) bool { return n == 0 }) // none is none

@@ -164,6 +164,16 @@ func (c *Client) Status(ctx context.Context) (ruqi.Status, error) {
 	return shape.Status(), nil
 }
 
+// Instances lists the instances that share the service's store, as ruqi.Scheduler.Instances does. Clock offsets are in whole
+// milliseconds.
+func (c *Client) Instances(ctx context.Context) (ruqi.InstanceList, error) {
+	var shape wire.InstanceList
+	if _, err := c.do(ctx, request{method: http.MethodGet, path: "/instances"}, &shape); err != nil {
+		return ruqi.InstanceList{}, err
+	}
+	return shape.Instances(), nil
+}
+
 // Wakeup implements ruqi.Operations.
 func (c *Client) Wakeup(ctx context.Context) error {
 	_, err := c.do(ctx, request{method: http.MethodPost, path: "/wakeup"}, nil)

@@ -23,7 +23,7 @@ import (
 type Options struct {
 	// Operations does what is asked; a *ruqi.Scheduler as a rule. Required.
 	Operations ruqi.Operations
-	// Instances lists the processes that share the store; a ruqi.JobStore as a rule. Required.
+	// Instances lists the processes that share the store; a *ruqi.Scheduler as a rule. Required.
 	Instances Instances
 	// Ready says why the instance cannot do its work now, nil when it can; a Scheduler's Ready as a rule.
 	// It is asked often. Required.
@@ -44,7 +44,7 @@ type Options struct {
 
 // Instances lists the processes that share a store.
 type Instances interface {
-	Instances(ctx context.Context) ([]ruqi.Instance, error)
+	Instances(ctx context.Context) (ruqi.InstanceList, error)
 }
 
 // A Token lets its bearer do everything.

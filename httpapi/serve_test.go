@@ -67,7 +67,7 @@ func newOptions(t *testing.T) (httpapi.Options, *ruqi.Scheduler, *log) {
 		t.Fatal(err)
 	}
 	return httpapi.Options{
-		Operations: scheduler, Instances: store, Ready: scheduler.Ready, Registry: registry, Logger: logger, Release: "test",
+		Operations: scheduler, Instances: scheduler, Ready: scheduler.Ready, Registry: registry, Logger: logger, Release: "test",
 		Tokens: []httpapi.Token{{Name: "tester", Hash: sha256.Sum256([]byte(token))}},
 	}, scheduler, l
 }

@@ -17,7 +17,7 @@ const readyTimeout = 3 * time.Second
 
 type statusAnswer struct{ Body wire.Status }
 
-type instancesAnswer struct{ Body wire.Page[wire.Instance] }
+type instancesAnswer struct{ Body wire.InstanceList }
 
 type healthAnswer struct {
 	Status int
@@ -48,17 +48,11 @@ func (a *api) registerStatus() {
 }
 
 func (a *api) listInstances(ctx context.Context, _ *struct{}) (*instancesAnswer, error) {
-	instances, err := a.Instances.Instances(ctx)
+	list, err := a.Instances.Instances(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := &instancesAnswer{Body: wire.Page[wire.Instance]{Items: []wire.Instance{}}}
-	for _, instance := range instances {
-		out.Body.Items = append(out.Body.Items, wire.FromInstance(instance))
-	}
-	total := int64(len(instances))
-	out.Body.Total = &total
-	return out, nil
+	return &instancesAnswer{Body: wire.FromInstances(list)}, nil
 }
 
 // ready does not say why not: whoever asks has shown no token. The log and the status do.

@@ -94,35 +94,3 @@ func (s Status) Status() ruqi.Status {
 	}
 	return status
 }
-
-// An Instance is one scheduler process as the store knows it.
-type Instance struct {
-	ID            string         `json:"id"`
-	Epoch         int64          `json:"epoch"`
-	State         string         `json:"state" enum:"running,paused,stopping"`
-	Started       time.Time      `json:"started_at"`
-	Heartbeat     time.Time      `json:"heartbeat_at"`
-	LeaseUntil    time.Time      `json:"lease_until"`
-	Slots         map[string]int `json:"slots" doc:"The sizes of its pools."`
-	Needs         []string       `json:"needs" nullable:"false" doc:"What it can run."`
-	Version       string         `json:"version"`
-	ClockOffsetMS *int64         `json:"clock_offset_ms" doc:"How many milliseconds its clock is ahead of the store's, negative when it is behind; null: not known yet."`
-	Zones         string         `json:"zones"`
-}
-
-// FromInstance returns the instance's shape.
-func FromInstance(i ruqi.Instance) Instance {
-	shape := Instance{
-		ID: i.Owner.Instance, Epoch: i.Owner.Epoch, State: i.State,
-		Started: i.Started.UTC(), Heartbeat: i.Beat.UTC(), LeaseUntil: i.LeaseUntil.UTC(),
-		Slots: map[string]int{}, Needs: append([]string{}, i.Needs...), Version: i.Release, Zones: i.Zones,
-	}
-	for pool, size := range i.Slots {
-		shape.Slots[pool] = size
-	}
-	if i.ClockOffset != nil {
-		ms := i.ClockOffset.Round(time.Millisecond).Milliseconds()
-		shape.ClockOffsetMS = &ms
-	}
-	return shape
-}

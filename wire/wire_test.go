@@ -172,6 +172,32 @@ func TestARunComesBackAsItWas(t *testing.T) {
 	}
 }
 
+func TestInstancesComeBackAsTheyWere(t *testing.T) {
+	at := time.Date(2026, 12, 1, 1, 30, 0, 123456000, time.UTC)
+	offset := -3 * time.Millisecond
+	list := ruqi.InstanceList{Now: at.Add(time.Second), Instances: []ruqi.Instance{
+		{
+			Owner: ruqi.Owner{Instance: "a", Epoch: 7}, Started: at.Add(-time.Hour), Beat: at, LeaseUntil: at.Add(15 * time.Second), Lease: 15 * time.Second,
+			Slots: map[string]int{"default": 64}, Needs: []string{"command"}, State: "running", Release: "v1", Zones: "z", ClockOffset: &offset,
+		},
+		{Owner: ruqi.Owner{Instance: "b", Epoch: 8}, Started: at, Beat: at, LeaseUntil: at, State: ruqi.InstanceLost, Slots: map[string]int{}, Needs: []string{}},
+	}}
+	text, err := json.Marshal(wire.FromInstances(list))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shape wire.InstanceList
+	if err := json.Unmarshal(text, &shape); err != nil {
+		t.Fatal(err)
+	}
+	if got := shape.Instances(); !reflect.DeepEqual(got, list) {
+		t.Errorf("%s\ncame back as %+v\nwant %+v", text, got, list)
+	}
+	if none := wire.FromInstances(ruqi.InstanceList{}); none.Items == nil || *none.Total != 0 {
+		t.Errorf("no instances are %+v", none)
+	}
+}
+
 func TestAnInstanceTellsItsClockOffsetInMilliseconds(t *testing.T) {
 	if got := wire.FromInstance(ruqi.Instance{}).ClockOffsetMS; got != nil {
 		t.Errorf("what is not known is shown as %d", *got)
