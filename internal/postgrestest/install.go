@@ -3,6 +3,7 @@ package postgrestest
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,7 +15,7 @@ import (
 var errMissing = errors.New("the programs initdb and postgres are missing: install PostgreSQL " +
 	"(Debian and Ubuntu: apt-get install postgresql), or set " + environment + "=URL to use a server that is there")
 
-// places are where packagers put the programs that are not in PATH, newest first within each.
+// places are where packagers put the programs that are not in PATH.
 var places = []string{
 	"/usr/lib/postgresql/*/bin",          // Debian, Ubuntu
 	"/usr/pgsql-*/bin",                   // the project's own packages for Red Hat and its kin
@@ -22,22 +23,17 @@ var places = []string{
 	"/usr/local/opt/postgresql@*/bin",    // Homebrew on Intel's
 }
 
-// findBin returns the folder of the programs: the first of PATH that has them, or else the newest
-// version in a known place.
-func findBin(bin string) (string, error) {
-	var folders []string
-	if bin != "" {
-		folders = []string{bin}
-	} else {
-		folders = filepath.SplitList(os.Getenv("PATH"))
-		for _, place := range places {
-			found, err := filepath.Glob(place)
-			if err != nil {
-				return "", err
-			}
-			slices.SortFunc(found, func(a, b string) int { return cmp.Compare(number(b), number(a)) })
-			folders = append(folders, found...)
+// findBin returns the folder of the programs: the first of the folders of path that has them, or
+// else, in the first place that has any, the newest version's.
+func findBin(path string, places []string) (string, error) {
+	folders := filepath.SplitList(path)
+	for _, place := range places {
+		found, err := filepath.Glob(place)
+		if err != nil {
+			return "", fmt.Errorf("look for PostgreSQL: %w", err)
 		}
+		slices.SortFunc(found, func(a, b string) int { return cmp.Compare(version(b), version(a)) })
+		folders = append(folders, found...)
 	}
 	for _, folder := range folders {
 		if has(folder, "initdb") && has(folder, "postgres") {
@@ -54,9 +50,13 @@ func has(folder, program string) bool {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// number is the version in a folder's name: 9 comes before 15.
-func number(folder string) int {
-	n, err := strconv.Atoi(digits.FindString(folder))
+// version is the last number in a folder's name: 9 comes before 15.
+func version(folder string) int {
+	all := digits.FindAllString(folder, -1)
+	if len(all) == 0 {
+		return 0
+	}
+	n, err := strconv.Atoi(all[len(all)-1])
 	if err != nil {
 		return 0
 	}

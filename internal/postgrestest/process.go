@@ -55,7 +55,7 @@ type process struct {
 
 // create makes a folder, a cluster in it, and starts it. On error nothing is left.
 func create(options Options, ports func() (int, error)) (*process, error) {
-	bin, err := findBin(options.Bin)
+	bin, err := options.bin()
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func settings(dir string, options Options) []string {
 	list := []string{
 		"listen_addresses=127.0.0.1",
 		"unix_socket_directories=" + dir,
-		"cluster_name=" + filepath.Base(dir), // by this a server is known for ours
+		"cluster_name=" + filepath.Base(dir), // it is shown by ps
 		"max_connections=200",                // the default of 100 is little for many pools
 		// What is shared between its processes is kept in its folder, and goes with it.
 		"dynamic_shared_memory_type=mmap",
@@ -239,22 +239,33 @@ func (p *process) await() error {
 	}
 }
 
-// ask connects, and makes sure that it is this server that answers: on a port that was free
-// when we looked, another may be.
+// ask connects once the server says that it is ready: before, another program may answer on a
+// port that was free when we looked.
 func (p *process) ask(ctx context.Context) error {
+	if lock := p.lockFile(); lock[0] != strconv.Itoa(p.cmd.Process.Pid) || lock[7] != "ready" {
+		return errors.New("it is not ready")
+	}
 	c, err := pgx.Connect(ctx, p.url.String())
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close(ctx) }()
-	var name string
-	if err := c.QueryRow(ctx, "SHOW cluster_name").Scan(&name); err != nil {
-		return err
+	return c.Close(ctx)
+}
+
+// lockFile returns the eight lines of postmaster.pid, of which the first is the process id, the
+// seventh key and id of its lock in shared memory, and the last what it is about to do. They are
+// empty if there is no such file.
+func (p *process) lockFile() (lines [8]string) {
+	text, err := os.ReadFile(filepath.Join(p.data(), "postmaster.pid"))
+	if err != nil {
+		return lines
 	}
-	if name != filepath.Base(p.dir) {
-		return fmt.Errorf("another server (%q) answers", name)
+	for i, line := range strings.SplitN(string(text), "\n", len(lines)+1) {
+		if i < len(lines) {
+			lines[i] = strings.TrimSpace(line)
+		}
 	}
-	return nil
+	return lines
 }
 
 // answers reports whether the server runs and is not paused.
@@ -363,15 +374,7 @@ func (p *process) close() error {
 // removeSegment removes the 56 bytes of System V shared memory that a server keeps as a lock and
 // that one that was killed has left; a machine has room for 4096 of them. Where ipcrm is missing they stay.
 func (p *process) removeSegment() {
-	text, err := os.ReadFile(filepath.Join(p.data(), "postmaster.pid"))
-	if err != nil {
-		return // it ended in order
-	}
-	lines := strings.Split(string(text), "\n")
-	if len(lines) < 7 { // the seventh has the key and the id
-		return
-	}
-	if fields := strings.Fields(lines[6]); len(fields) == 2 {
+	if fields := strings.Fields(p.lockFile()[6]); len(fields) == 2 {
 		_ = exec.Command("ipcrm", "-m", fields[1]).Run()
 	}
 }

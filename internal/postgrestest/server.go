@@ -28,8 +28,16 @@ type Options struct {
 	// Fsync makes commits wait for the disk. Without it they wait until the kernel has them,
 	// so that a killed process loses nothing; only the loss of power would.
 	Fsync bool
-	// Bin is the folder with initdb and postgres. Empty: they are looked for.
+	// Bin is the folder with initdb and postgres. Empty: they are looked for in PATH, then where
+	// packagers put them.
 	Bin string
+}
+
+func (o Options) bin() (string, error) {
+	if o.Bin != "" {
+		return findBin(o.Bin, nil)
+	}
+	return findBin(os.Getenv("PATH"), places)
 }
 
 // A Server is a PostgreSQL that runs for tests. Its methods may be called by many goroutines;

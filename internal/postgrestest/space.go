@@ -9,9 +9,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// lockWait is how long a drop waits for transactions that were left open: as long as PostgreSQL
+// itself waits for the connections to a database that is dropped.
+const lockWait = "5s"
+
 // Schema makes a new empty schema in the database of [Server.URL] and returns the URL of
-// connections whose search_path is that schema only. It is dropped at the end of the test,
-// within 30 s; a drop that fails, since a transaction was left open for instance, fails the test.
+// connections whose search_path is that schema only. It is dropped at the end of the test. If that
+// fails, since a transaction on it is still open after 5 s for instance, the test fails.
 func (s *Server) Schema(t testing.TB) string {
 	t.Helper()
 	name := randomName()
@@ -20,7 +24,7 @@ func (s *Server) Schema(t testing.TB) string {
 		if s.gone() {
 			return
 		}
-		if err := s.try("DROP SCHEMA " + name + " CASCADE"); err != nil {
+		if err := s.try("SET lock_timeout = '"+lockWait+"'", "DROP SCHEMA "+name+" CASCADE"); err != nil {
 			t.Errorf("drop the test's schema (did it leave a transaction open?): %v", err)
 		}
 	})
@@ -32,7 +36,7 @@ func (s *Server) Schema(t testing.TB) string {
 }
 
 // Database makes a new empty database and returns its URL. It is dropped at the end of the
-// test, within 30 s; if connections to it are open then for 5 s more, the test fails.
+// test. If that fails, since a connection to it is still open after 5 s for instance, the test fails.
 func (s *Server) Database(t testing.TB) string {
 	t.Helper()
 	name := randomName()
@@ -70,11 +74,15 @@ func (s *Server) exec(t testing.TB, statement string) {
 	}
 }
 
-// try runs a statement within the bound. It has a context of its own, since that of a test has ended
+// try runs statements within the bound. It has a context of its own, since that of a test has ended
 // when its clean-up runs.
-func (s *Server) try(statement string) error {
+func (s *Server) try(statements ...string) error {
 	return s.run(context.Background(), func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, statement)
-		return err
+		for _, statement := range statements {
+			if _, err := c.Exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
