@@ -59,7 +59,7 @@ func (a *app) serveCommand() *cobra.Command {
 		},
 	}
 	set := cmd.Flags()
-	set.StringVar(&f.store, "store", "", "`store`, where jobs and runs are kept: memory: or sqlite:PATH (default: ruqi.db in the data directory)")
+	set.StringVar(&f.store, "store", "", "`store`, where jobs and runs are kept: memory:, sqlite:PATH or postgres://… (default: ruqi.db in the data directory)")
 	set.StringVar(&f.listen, "listen", defaultListen, "`address` to serve on, HOST:PORT; port 0 takes a free one")
 	set.StringVar(&f.zone, "tz", "", "`zone` of triggers that name none, an IANA name (default: the host's)")
 	set.StringSliceVar(&f.slots, "slots", nil, "`POOL=N`: runs that a pool holds at once; may be given again")

@@ -12,6 +12,7 @@ import (
 	"github.com/ruqi-dev/ruqi/executor/command"
 	"github.com/ruqi-dev/ruqi/executor/gofunc"
 	"github.com/ruqi-dev/ruqi/jobstore/memory"
+	"github.com/ruqi-dev/ruqi/jobstore/postgres"
 	"github.com/ruqi-dev/ruqi/jobstore/sqlite"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
@@ -39,8 +40,9 @@ type StoreOptions struct {
 	Logger *slog.Logger
 }
 
-// OpenStore opens the store at an address: "memory:", gone with the process, or
-// "sqlite:PATH", one file for the instances of one host. An address of another kind is an *InvalidError.
+// OpenStore opens the store at an address: "memory:", gone with the process;
+// "sqlite:PATH", one file for the instances of one host; or "postgres://…", a database for instances on any
+// number of hosts. An address of another kind is an *InvalidError.
 func OpenStore(ctx context.Context, address string, options StoreOptions) (Store, error) {
 	kind, rest, _ := strings.Cut(address, ":")
 	switch {
@@ -53,9 +55,15 @@ func OpenStore(ctx context.Context, address string, options StoreOptions) (Store
 			return Store{}, fmt.Errorf("open store sqlite:%s: %w", rest, err)
 		}
 		return Store{Jobs: store, Records: store}, nil
+	case kind == "postgres" || kind == "postgresql":
+		store, err := postgres.Open(ctx, address, postgres.Options{Logger: options.Logger})
+		if err != nil {
+			return Store{}, err
+		}
+		return Store{Jobs: store, Records: store}, nil
 	case kind == "sqlite":
 		return Store{}, ruqi.Invalid("/store", "", "sqlite needs the path of its file: sqlite:/var/lib/ruqi/ruqi.db")
 	}
 	// Of an address nobody here can read, only the kind is shown: the rest may hold a password.
-	return Store{}, ruqi.Invalid("/store", "", "there is no store of the kind %q; accepted are memory: and sqlite:PATH", kind)
+	return Store{}, ruqi.Invalid("/store", "", "there is no store of the kind %q; accepted are memory:, sqlite:PATH and postgres://USER:PASSWORD@HOST:5432/DATABASE", kind)
 }

@@ -47,7 +47,8 @@ func TestStoresAreOpenedByTheirAddress(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{
-		"": "accepted are", "sqlite": "path", "sqlite:": "path", "memory:x": "accepted are", "postgres://user:secret@host/db": `"postgres"`, path: "accepted are",
+		"": "accepted are", "sqlite": "path", "sqlite:": "path", "memory:x": "accepted are", "mysql://user:secret@host/db": `"mysql"`,
+		"postgres://user:secret@127.0.0.1:port/db": "address", "postgres:": "address", path: "accepted are",
 	} {
 		_, err := standard.OpenStore(t.Context(), address, standard.StoreOptions{})
 		if !errors.Is(err, ruqi.ErrInvalid) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") {

@@ -88,6 +88,12 @@ var Rooms = []Room{
 		Reason:  "each store can be taken or left alone, with its driver",
 	},
 	{
+		Name: "only-postgres-imports-its-driver", Packages: "jobstore/postgres",
+		May:     []string{".", "internal/*", "jobstore/internal/..."},
+		Modules: []string{"github.com/jackc/pgx/v5"},
+		Reason:  "each store can be taken or left alone, with its driver",
+	},
+	{
 		Name: "siblings-never-meet", Packages: "jobstore/...",
 		May:    []string{".", "internal/*", "jobstore/internal/..."},
 		Reason: "each store can be taken or left alone, with its driver",
@@ -135,7 +141,7 @@ var Rooms = []Room{
 // parties still need a name here.
 var (
 	testMay     = []string{"..."}
-	testModules = []string{"modernc.org/sqlite", "github.com/danielgtaylor/huma/v2", "github.com/spf13/cobra", "github.com/goccy/go-yaml", "go.uber.org/goleak"}
+	testModules = []string{"modernc.org/sqlite", "github.com/jackc/pgx/v5", "github.com/danielgtaylor/huma/v2", "github.com/spf13/cobra", "github.com/goccy/go-yaml", "go.uber.org/goleak"}
 )
 
 // testPackages are for tests only, as the conformance suites are.

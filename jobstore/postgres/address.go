@@ -1,0 +1,113 @@
+package postgres
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// An address is where the database is and how to speak to it.
+type address struct {
+	config *pgxpool.Config
+	// listen says that a session of the server lasts as long as its connection.
+	listen bool
+}
+
+const (
+	// engineConns are enough for each loop of a scheduler to have one: claim, finish, output, heartbeat, rescue.
+	engineConns = 5
+	// frontConns serve readers and editors: as many as two cores can use, and few for a server of 100 connections.
+	frontConns = 4
+	// connectWait is how long one try to connect may take; much less than a lease.
+	connectWait = 5 * time.Second
+	// idleConn is how long a connection stays without use.
+	idleConn = 5 * time.Minute
+)
+
+// listenParameter is Ruqi's own parameter in a URL.
+const listenParameter = "ruqi_listen"
+
+func parseAddress(url string) (address, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		// The text of the error may hold a part of the URL, a password among it.
+		return address{}, ruqi.Invalid("/store", "", "is no address of a PostgreSQL database; one looks like postgres://USER:PASSWORD@HOST:5432/DATABASE")
+	}
+	a := address{config: config, listen: true}
+	params := config.ConnConfig.RuntimeParams
+	if value, given := params[listenParameter]; given {
+		delete(params, listenParameter)
+		switch value {
+		case "on":
+		case "off":
+			a.listen = false
+		default:
+			return address{}, ruqi.Invalid("/store", "", "%s is %q; on and off are accepted", listenParameter, value)
+		}
+	}
+	if params["application_name"] == "" {
+		params["application_name"] = "ruqi"
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectWait
+	}
+	config.MaxConnIdleTime = idleConn
+	if a.listen {
+		for name, value := range sessionSettings {
+			if _, given := params[name]; !given {
+				params[name] = value
+			}
+		}
+	} else {
+		// Each statement comes with its own text: nothing is kept in a session.
+		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	}
+	return a, nil
+}
+
+// sessionSettings hold for every connection.
+var sessionSettings = map[string]string{
+	// What a host that vanished has locked is free after this.
+	"idle_in_transaction_session_timeout": transactionIdle,
+	"tcp_keepalives_idle":                 "5",
+	"tcp_keepalives_interval":             "2",
+	"tcp_keepalives_count":                "3",
+	// No step waits longer for another.
+	"lock_timeout": "8000", // ms
+	// Every statement of a step is known and has its index. Statistics of a table that grew since
+	// the last ANALYZE, from nothing to a million rows perhaps, do not change that.
+	"plan_cache_mode":   "force_generic_plan",
+	"enable_seqscan":    "off",
+	"enable_bitmapscan": "off",
+	"enable_hashjoin":   "off",
+	"enable_mergejoin":  "off",
+	"jit":               "off",
+	"TimeZone":          "UTC",
+}
+
+const transactionIdle = "5000" // ms; a step of a living instance goes on within milliseconds
+
+// String is the address without user, password and parameters.
+func (a address) String() string {
+	c := a.config.ConnConfig
+	host := net.JoinHostPort(c.Host, strconv.Itoa(int(c.Port)))
+	if strings.HasPrefix(c.Host, "/") {
+		host = c.Host
+	}
+	return fmt.Sprintf("postgres://%s/%s", host, c.Database)
+}
+
+// pool makes a pool of at most n connections. It does not connect yet.
+func (a address) poolConfig(n int32) *pgxpool.Config {
+	config := a.config.Copy()
+	config.MaxConns = n
+	config.MinConns = 0
+	return config
+}

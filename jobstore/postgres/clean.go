@@ -1,0 +1,176 @@
+package postgres
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
+)
+
+const (
+	defaultClean = 1000 // rows of one Clean that names no limit
+	cleanStep    = 500  // rows that go in one transaction: some milliseconds
+)
+
+// Clean deletes history past its retention, as ruqi.JobStore says. What is to go is
+// looked for without a lock, and goes in several short steps: when one of them fails, those before it stand.
+// Several instances may clean at once; each row goes once.
+func (s *Store) Clean(ctx context.Context, retention ruqi.Retention) (int, error) {
+	limit := retention.Limit
+	if limit <= 0 {
+		limit = defaultClean
+	}
+	s.sweep.Lock()
+	defer s.sweep.Unlock()
+	h := &history{store: s, ctx: ctx}
+	rows, err := h.tooOld(retention.Age, limit)
+	if err == nil {
+		rows, err = s.sweep.TooMany(h, retention, limit, rows)
+	}
+	if err != nil {
+		s.sweep.Forget()
+		return 0, s.translate(ctx, "clean", err)
+	}
+	gone := 0
+	for part := range slices.Chunk(rows, cleanStep) {
+		n, err := s.deleteRuns(ctx, part)
+		if err != nil {
+			s.sweep.Forget() // what was found and did not go has to be found again
+			return 0, err
+		}
+		gone += n
+	}
+	return gone, nil
+}
+
+const (
+	sqlDeleteRuns   = `DELETE FROM rq_run r USING unnest($1::bigint[]) v (id) WHERE r.id = v.id AND r.state > 1`
+	sqlDeleteOutput = `DELETE FROM rq_output o USING unnest($1::bigint[]) v (id) WHERE o.run_id = v.id AND NOT EXISTS (SELECT FROM rq_run r WHERE r.id = v.id)`
+	sqlForgetNames  = `DELETE FROM rq_run_name n USING unnest($1::text[]) v (id) WHERE n.job_id = v.id
+	AND NOT EXISTS (SELECT FROM rq_definition d WHERE d.id = v.id) AND NOT EXISTS (SELECT FROM rq_run r WHERE r.job_id = v.id)`
+)
+
+// deleteRuns deletes rows and their output in one step, and counts the rows.
+func (s *Store) deleteRuns(ctx context.Context, rows []sqlstore.Found) (gone int, err error) {
+	ids, jobs := make([]int64, len(rows)), make([]string, len(rows))
+	for i, r := range rows {
+		ids[i], jobs[i] = r.ID, r.Job
+	}
+	slices.Sort(ids)
+	slices.Sort(jobs)
+	jobs = slices.Compact(jobs)
+	err = s.write(ctx, s.engine, "clean", func(st *step) error {
+		if err := st.start(nil); err != nil {
+			return err
+		}
+		b := &pgx.Batch{}
+		b.Queue(sqlDeleteRuns, ids).Exec(func(tag pgconn.CommandTag) error {
+			gone = int(tag.RowsAffected())
+			return nil
+		})
+		b.Queue(sqlDeleteOutput, ids)
+		b.Queue(sqlForgetNames, jobs)
+		return st.commit(b)
+	})
+	return gone, err
+}
+
+// A history answers what a sweep asks, each with one statement.
+type history struct {
+	store *Store
+	ctx   context.Context
+}
+
+func (h *history) query(sql string, args []any, each func(pgx.Rows) error) error {
+	b := &pgx.Batch{}
+	queue(b, sql, args, each)
+	return h.store.look(h.ctx, h.store.engine, b)
+}
+
+func (h *history) texts(sql string, args ...any) (list []string, err error) {
+	err = h.query(sql, args, func(rows pgx.Rows) error {
+		var s string
+		err := rows.Scan(&s)
+		list = append(list, s)
+		return err
+	})
+	return list, err
+}
+
+const sqlTooOld = `SELECT r.id, r.job_id FROM rq_run r
+	WHERE r.state > 1 AND r.finished < coalesce($1::timestamptz, now()) - $2::bigint * interval '1 microsecond' ORDER BY r.finished LIMIT $3`
+
+// tooOld finds rows that ended before the retention's age.
+func (h *history) tooOld(age time.Duration, limit int) (rows []sqlstore.Found, err error) {
+	if age <= 0 {
+		return nil, nil
+	}
+	err = h.query(sqlTooOld, []any{h.store.clock(), age.Microseconds(), limit}, func(r pgx.Rows) error {
+		var found sqlstore.Found
+		err := r.Scan(&found.ID, &found.Job)
+		rows = append(rows, found)
+		return err
+	})
+	return rows, err
+}
+
+// LastRun implements sqlstore.History.
+func (h *history) LastRun() (id int64, err error) {
+	err = h.query(`SELECT coalesce(max(id), 0) FROM rq_run`, nil, func(rows pgx.Rows) error { return rows.Scan(&id) })
+	return id, err
+}
+
+// OpenJobs implements sqlstore.History.
+func (h *history) OpenJobs() ([]string, error) {
+	return h.texts(`SELECT DISTINCT job_id FROM rq_run WHERE state < 2`)
+}
+
+// JobsSince implements sqlstore.History.
+func (h *history) JobsSince(run int64) ([]string, error) {
+	return h.texts(`SELECT DISTINCT job_id FROM rq_run WHERE id > $1`, run)
+}
+
+// JobAfter implements sqlstore.History.
+func (h *history) JobAfter(job string) (string, bool, error) {
+	list, err := h.texts(`SELECT job_id FROM rq_run WHERE job_id > $1 ORDER BY job_id LIMIT 1`, job)
+	if err != nil || len(list) == 0 {
+		return "", false, err
+	}
+	return list[0], true, nil
+}
+
+// The rows before the oldest that stays, oldest first. Most jobs have no more rows than they may, which the index alone tells.
+const sqlExcess = `SELECT r.id FROM rq_run r WHERE r.job_id = $1 AND r.state BETWEEN $2 AND $3
+	AND (SELECT count(*) FROM (SELECT FROM rq_run c WHERE c.job_id = $1 LIMIT $4 + 1) n) > $4
+	AND r.id < (SELECT k.id FROM rq_run k WHERE k.job_id = $1 AND k.state BETWEEN $2 AND $3 ORDER BY k.id DESC LIMIT 1 OFFSET $4 - 1)
+	AND r.id > $5 ORDER BY r.id LIMIT $6`
+
+// Excess implements sqlstore.History.
+func (h *history) Excess(job string, class sqlstore.Class, keep int, each func(run int64) bool) error {
+	after, more := int64(0), true
+	for more {
+		var ids []int64
+		err := h.query(sqlExcess, []any{job, int16(class.First), int16(class.Last), int64(keep), after, defaultClean}, func(rows pgx.Rows) error {
+			var id int64
+			err := rows.Scan(&id)
+			ids = append(ids, id)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			after = id
+			if !each(id) {
+				return nil
+			}
+		}
+		more = len(ids) == defaultClean
+	}
+	return nil
+}

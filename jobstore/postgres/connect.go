@@ -1,0 +1,48 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// leastServer is the oldest server that has all that the statements use (version_num): PostgreSQL 12.
+const leastServer = 120000
+
+const sqlServer = `SELECT current_setting('server_version_num')::integer, current_setting('server_version'), pg_is_in_recovery(),
+	coalesce(current_schema(), ''), current_setting('search_path'), current_user`
+
+// connect opens the pools and looks at the server with a first connection.
+func (s *Store) connect(ctx context.Context) error {
+	var err error
+	if s.engine, err = pgxpool.NewWithConfig(ctx, s.address.poolConfig(engineConns)); err != nil {
+		return s.translate(ctx, "open", err)
+	}
+	if s.front, err = pgxpool.NewWithConfig(ctx, s.address.poolConfig(frontConns)); err != nil {
+		return s.translate(ctx, "open", err)
+	}
+	var number int
+	var version, schema, path, user string
+	var standby bool
+	err = s.oneRow(ctx, sqlServer, nil, func(row pgx.Row) error {
+		return row.Scan(&number, &version, &standby, &schema, &path, &user)
+	})
+	var answered *pgconn.PgError
+	switch {
+	case errors.As(err, &answered) && answered.Code == "08P01": // what a pooler says of settings it does not know
+		return fmt.Errorf("open: %s refuses the settings of a session (%s): behind a pooler add %s=off to the address: %w", s.Describe(), answered.Message, listenParameter, err)
+	case err != nil:
+		return s.translate(ctx, "open", err)
+	case number < leastServer:
+		return fmt.Errorf("open: %s is PostgreSQL %s; 12 or newer is needed", s.Describe(), version)
+	case standby:
+		return fmt.Errorf("open: %s is a standby, which cannot be written: name the primary (with several hosts: target_session_attrs=read-write)", s.Describe())
+	case schema == "":
+		return fmt.Errorf("open: %s has no schema in which user %s may look for tables (search_path is %s): create one, or name another with search_path=", s.Describe(), user, path)
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// Codes of PostgreSQL that mean something here (its manual, appendix A).
+const (
+	codeUniqueViolation   = "23505"
+	codeSerialization     = "40001"
+	codeDeadlock          = "40P01"
+	codeLockTimeout       = "55P03"
+	codeInvalidParameter  = "22023"
+	codeWrongPassword     = "28P01"
+	codeNotAllowed        = "28000"
+	codeNoDatabase        = "3D000"
+	codeNoRight           = "42501"
+	codeNoTable           = "42P01"
+	codeNoColumn          = "42703"
+	codeReadOnly          = "25006"
+	codeNoSchema          = "3F000"
+	codeTooManyConns      = "53300"
+	codeDiskFull          = "53100"
+	codeAdminShutdown     = "57P01"
+	codeCrashShutdown     = "57P02"
+	codeCannotConnectNow  = "57P03"
+	codeStatementTimeout  = "57014"
+	codeIdleInTransaction = "25P03"
+)
+
+// metAnother reports whether a step failed since it met another one, and may begin anew.
+func metAnother(err error) bool {
+	var answered *pgconn.PgError
+	if !errors.As(err, &answered) {
+		return false
+	}
+	switch answered.Code {
+	case codeUniqueViolation, codeSerialization, codeDeadlock:
+		return true
+	}
+	return false
+}
+
+// translate turns an error of the driver into a sentence for the user. Errors that may be gone with the next
+// call wrap ruqi.ErrUnavailable; the caller has made sure that nothing was written.
+func (s *Store) translate(ctx context.Context, what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var own *asIs
+	if errors.As(err, &own) {
+		return fmt.Errorf("%s: %w", what, own.err)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
+	}
+	sentence, again := explain(err)
+	switch {
+	case sentence == "":
+		return fmt.Errorf("%s: %s: %w", what, s.Describe(), err)
+	case again:
+		return fmt.Errorf("%s: %s %s: %w (%w)", what, s.Describe(), sentence, ruqi.ErrUnavailable, &reason{err})
+	default:
+		return fmt.Errorf("%s: %s %s (%w)", what, s.Describe(), sentence, &reason{err})
+	}
+}
+
+// A reason is an error of the driver, said in a few words: what it adds of hosts and users stands in the sentence before it.
+type reason struct{ err error }
+
+func (r *reason) Unwrap() error { return r.err }
+
+func (r *reason) Error() string {
+	err := r.err
+	var answered *pgconn.PgError
+	if errors.As(err, &answered) {
+		return answered.Message
+	}
+	var network *net.OpError
+	if errors.As(err, &network) {
+		return network.Error()
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
+}
+
+// explain says what an error means for the user, and whether the same call may succeed
+// later. An unknown error has no sentence.
+func explain(err error) (sentence string, again bool) {
+	var answered *pgconn.PgError
+	if errors.As(err, &answered) {
+		return explainCode(answered)
+	}
+	var gone *unavailable
+	var connect *pgconn.ConnectError
+	var network net.Error
+	switch {
+	case errors.As(err, &connect):
+		return "cannot be reached: see that the server runs, that the address is right and that no firewall stands between", true
+	case errors.As(err, &gone), errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+		errors.Is(err, net.ErrClosed), errors.Is(err, context.DeadlineExceeded), pgconn.SafeToRetry(err), pgconn.Timeout(err):
+		return "does not answer", true
+	}
+	return "", false
+}
+
+// explainCode does the same for what the server itself said.
+func explainCode(e *pgconn.PgError) (sentence string, again bool) {
+	switch e.Code {
+	case codeWrongPassword:
+		return "refuses the password, or there is no such user", false
+	case codeNotAllowed:
+		return "does not let this user in from here: see the user's name, TLS (sslmode) and the server's pg_hba.conf", false
+	case codeNoDatabase:
+		return "has no such database: create it (CREATE DATABASE) or name another", false
+	case codeNoSchema:
+		return "has no schema in which tables could be made: create the one that the search path names", false
+	case codeNoRight:
+		return "does not give this user a right that is needed: as its owner, GRANT USAGE, CREATE ON SCHEMA to it, and all rights on tables that begin with rq_", false
+	case codeNoTable, codeNoColumn:
+		return "lacks tables of this release: run ruqi store migrate", false
+	case codeReadOnly:
+		return "cannot be written: it is a standby or set to read-only; name the primary (with several hosts: target_session_attrs=read-write)", true
+	case codeTooManyConns:
+		return "has no connection left: raise max_connections or use fewer instances", true
+	case codeDiskFull:
+		return "cannot grow: its disk is full; make room and go on", true
+	case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow:
+		return "is stopping or starting", true
+	case codeLockTimeout, codeStatementTimeout, codeIdleInTransaction:
+		return "is held up by another client that does not let go", true
+	case codeSerialization, codeDeadlock, codeUniqueViolation:
+		return "had other steps in the way of this one, again and again", true
+	}
+	if len(e.Code) == 5 {
+		switch e.Code[:2] {
+		case "08", "53", "57", "58": // connection, resources, operator, system
+			return "cannot answer now", true
+		case "XX":
+			return "is damaged or meets a fault of its own: see its log", false
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,138 @@
+-- States and causes are the codes of jobstore/internal/sqlstore: job 0 active, 1 paused,
+-- 2 finished; run 0 queued, 1 running, 2 succeeded, 3 failed, 4 timed out, 5 cancelled, 6 lost, 7 missed, 8 skipped.
+-- Texts compare by their bytes (C), so that pages and lanes have one order on every server.
+
+-- One row. schema is the number of the last migration; oldest that of the oldest schema whose programs
+-- can still work here. append only grows: keys of appended records are never given twice.
+CREATE TABLE rq_ledger (
+  one    smallint PRIMARY KEY CHECK (one = 1),
+  schema integer  NOT NULL,
+  oldest integer  NOT NULL,
+  append bigint   NOT NULL
+);
+INSERT INTO rq_ledger VALUES (1, 0, 1, 0);
+
+CREATE SEQUENCE rq_run_id MAXVALUE 9007199254740991; -- 2^53 - 1, exact in every language
+CREATE SEQUENCE rq_epoch;
+
+-- What changes with edits alone: the wide part of a job.
+CREATE TABLE rq_definition (
+  seq     bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  id      text COLLATE "C" NOT NULL,
+  name    text COLLATE "C" NOT NULL,
+  version bigint NOT NULL,
+  tags    text[] COLLATE "C",
+  created timestamptz NOT NULL,
+  updated timestamptz NOT NULL,
+  spec    bytea
+);
+CREATE UNIQUE INDEX rq_definition_id ON rq_definition (id);
+CREATE INDEX rq_definition_name ON rq_definition (name, id);
+CREATE INDEX rq_definition_created ON rq_definition (created, id);
+
+-- What changes with each fire, kept narrow. Its row is the job's lock. It has no index but those that
+-- a claim needs: each is written with each fire.
+CREATE TABLE rq_job (
+  seq           bigint PRIMARY KEY,
+  id            text COLLATE "C" NOT NULL,
+  state         smallint NOT NULL,
+  reason        text NOT NULL,
+  pool          text COLLATE "C" NOT NULL,
+  needs         text COLLATE "C" NOT NULL,
+  priority      integer NOT NULL,
+  max_instances integer NOT NULL,
+  next_nominal  timestamptz,
+  next_due      timestamptz,
+  run_count     bigint NOT NULL,
+  -- Counts the edits of the row, so that what is kept of it in memory is known to be right.
+  rev           bigint NOT NULL
+) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05);
+-- The claim's order, apart for each thing that an instance must have, so that what
+-- another one is to run is passed over as a whole.
+CREATE INDEX rq_job_due ON rq_job (pool, needs, priority DESC, next_due, seq) WHERE state = 0 AND next_due IS NOT NULL;
+
+CREATE TABLE rq_run (
+  id             bigint PRIMARY KEY,
+  nominal        timestamptz NOT NULL,
+  due            timestamptz NOT NULL,
+  started        timestamptz,
+  finished       timestamptz,
+  epoch          bigint NOT NULL DEFAULT 0,
+  batch          bigint NOT NULL DEFAULT 0,
+  attempt        integer NOT NULL,
+  cause          smallint NOT NULL,
+  state          smallint NOT NULL,
+  job_id         text COLLATE "C" NOT NULL,
+  job_name       text COLLATE "C" NOT NULL,
+  task           text NOT NULL,
+  instance       text COLLATE "C" NOT NULL DEFAULT '',
+  reason         text NOT NULL DEFAULT '',
+  params         text,
+  -- What only some runs have.
+  parent_id      bigint,
+  coalesced      bigint,
+  coalesced_from timestamptz,
+  cancel_by      text,
+  exit_code      bigint,
+  signal         text,
+  cpu            bigint, -- microseconds
+  max_rss        bigint, -- bytes
+  output_bytes   bigint,
+  output_cut     boolean,
+  output_tail    bigint,
+  result         text,
+  progress       double precision
+) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
+-- One outcome for each fire and attempt, whoever races. The time stands first: new
+-- rows come close together at the end.
+CREATE UNIQUE INDEX rq_run_key ON rq_run (nominal, job_id, cause, attempt);
+CREATE INDEX rq_run_job ON rq_run (job_id, id);
+-- Few rows at any time, however long the history.
+CREATE INDEX rq_run_alive ON rq_run (job_id) WHERE state < 2;
+CREATE INDEX rq_run_queued ON rq_run (due) WHERE state = 0;
+CREATE INDEX rq_run_cancel ON rq_run (instance, epoch) WHERE state = 1 AND cancel_by IS NOT NULL;
+-- All but the common end, so that the rare states are found among many successes.
+CREATE INDEX rq_run_state ON rq_run (state, id) WHERE state > 2;
+-- For retention by age; new entries come at its end.
+CREATE INDEX rq_run_finished ON rq_run (finished) WHERE state > 1;
+
+-- Under which names a job's runs are listed, so that runs need no index by name.
+CREATE TABLE rq_run_name (
+  name   text COLLATE "C" NOT NULL,
+  job_id text COLLATE "C" NOT NULL,
+  PRIMARY KEY (name, job_id)
+);
+CREATE INDEX rq_run_name_job ON rq_run_name (job_id);
+
+CREATE TABLE rq_output (
+  run_id bigint NOT NULL,
+  at     bigint NOT NULL,
+  bytes  bytea  NOT NULL,
+  PRIMARY KEY (run_id, at)
+);
+
+-- One row for each life of an instance; lives before the latest stay until their runs are rescued.
+CREATE TABLE rq_instance (
+  name         text COLLATE "C" NOT NULL,
+  epoch        bigint NOT NULL,
+  started      timestamptz NOT NULL,
+  beat         timestamptz NOT NULL,
+  lease_until  timestamptz NOT NULL,
+  lease        bigint NOT NULL, -- microseconds; 0: it said goodbye, or was rescued
+  clock_offset bigint,          -- microseconds
+  state        text NOT NULL,
+  release      text NOT NULL,
+  zones        text NOT NULL,
+  slots        text,
+  needs        text,
+  PRIMARY KEY (name, epoch)
+) WITH (fillfactor = 50);
+
+CREATE TABLE rq_record (
+  kind    bytea NOT NULL,
+  key     bytea NOT NULL,
+  version bigint NOT NULL,
+  data    bytea,
+  updated timestamptz NOT NULL,
+  PRIMARY KEY (kind, key)
+);

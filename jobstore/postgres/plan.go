@@ -1,0 +1,258 @@
+package postgres
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
+)
+
+// A decision is a plan and the job it is for.
+type decision struct {
+	*ruqi.Plan
+	job *candidate
+}
+
+// apply writes the plans and ends the step.
+func (cl *claim) apply(taken []*candidate, plans []ruqi.Plan) error {
+	byID := make(map[string]*candidate, len(taken))
+	for _, c := range taken {
+		byID[c.ID] = c
+	}
+	decisions := make([]decision, 0, len(plans))
+	single := true // one new row each, and nothing else
+	for i := range plans {
+		plan := &plans[i]
+		c := byID[plan.JobID]
+		if c == nil {
+			continue // not offered, or planned already
+		}
+		delete(byID, plan.JobID)
+		decisions = append(decisions, decision{plan, c})
+		single = single && len(plan.Runs) == 1 && len(plan.Start) == 0 && !plan.Remove
+	}
+	runs := &newRuns{}
+	runs.grow(len(decisions))
+	for _, d := range decisions {
+		for i := range d.Runs {
+			run := &d.Runs[i]
+			run.JobID = d.job.ID
+			if run.State == ruqi.RunRunning {
+				now := cl.now
+				run.Owner, run.Started, run.Finished = cl.want.owner, &now, nil
+			}
+			before := len(runs.runs)
+			if err := runs.add(run, cl.now); err != nil {
+				return fmt.Errorf("plan of job %q: %w", d.JobID, err)
+			}
+			single = single && len(runs.runs) > before
+		}
+	}
+	if single && len(decisions) > 0 {
+		return cl.applySingle(decisions, runs)
+	}
+	return cl.applyAny(decisions, runs)
+}
+
+// jobArgs are the new values of the jobs, one array a column, in the order of jobTypes.
+func (cl *claim) jobArgs(decisions []decision) ([]any, error) {
+	n := len(decisions)
+	seq, active, count := make([]int64, n), make([]int64, n), make([]int64, n)
+	state, reason := make([]int16, n), make([]string, n)
+	nominal, due := make(stamps, 0, n), make(stamps, 0, n)
+	for i, d := range decisions {
+		code, err := sqlstore.JobStateCode(d.State)
+		if err != nil {
+			return nil, fmt.Errorf("plan of job %q: %w", d.JobID, err)
+		}
+		seq[i], active[i], count[i] = d.job.seq, int64(d.job.active), d.RunCount
+		state[i], reason[i] = int16(code), textOf(d.Reason)
+		nominal = append(nominal, stamp(microPtr(d.NextNominal)))
+		due = append(due, stamp(microPtr(d.NextDue)))
+	}
+	return []any{seq, active, state, reason, nominal, due, count}, nil
+}
+
+var jobTypes = []string{"bigint", "bigint", "smallint", "text", "timestamptz", "timestamptz", "bigint"}
+
+// advance is the update of the jobs of a claim, which are those of the query v. A plan lands only if the job has no more
+// active runs than its decision saw.
+const advance = `UPDATE rq_job j SET state = v.to_state, reason = v.to_reason, next_nominal = v.to_nominal, next_due = v.to_due, run_count = v.to_count
+	FROM v WHERE j.seq = v.seq AND v.seen >= ` + active
+
+const jobNames = `seq, seen, to_state, to_reason, to_nominal, to_due, to_count`
+
+// sqlApplyPlain writes plans of one plain birth each, in one statement.
+var sqlApplyPlain = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(4, append(slices.Clone(jobTypes),
+	"timestamptz", "timestamptz", "int", "smallint", "text", "text", "text")...) + `) v (` + jobNames + `, nominal, due, attempt, cause, job_name, task, params)),
+advanced AS (` + advance + ` RETURNING j.id, v.*),
+inserted AS (INSERT INTO rq_run (id, nominal, due, attempt, cause, state, job_id, job_name, task, params, started, instance, epoch)
+	SELECT nextval('rq_run_id'), nominal, due, attempt, cause, 1, id, job_name, task, params, $1::timestamptz, $2::text, $3::bigint FROM advanced` + onRunKey + returningKey + `)
+SELECT id, job_id, cause, nominal, attempt, NULL::bigint[] FROM inserted
+UNION ALL SELECT 0, '', 0, '-infinity', 0, array_agg(seq) FROM advanced`
+
+// sqlApplyFull does the same for one row of any kind each.
+var sqlApplyFull = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(1, append(slices.Clone(jobTypes), fullTypes...)...) + `) v (` + jobNames + `, ` + newRunColumns + `)),
+advanced AS (` + advance + ` RETURNING j.id AS job, v.*),
+inserted AS (INSERT INTO rq_run (id, ` + newRunColumns + `)
+	SELECT nextval('rq_run_id'), ` + newRunColumns + ` FROM advanced` + onRunKey + returningKey + `)
+SELECT id, job_id, cause, nominal, attempt, NULL::bigint[] FROM inserted
+UNION ALL SELECT 0, '', 0, '-infinity', 0, array_agg(seq) FROM advanced`
+
+// applySingle writes plans of one row each, with the end of the step in the same round trip.
+func (cl *claim) applySingle(decisions []decision, runs *newRuns) error {
+	jobs, err := cl.jobArgs(decisions)
+	if err != nil {
+		return err
+	}
+	sql, args := sqlApplyFull, append(jobs, runs.fullArgs()...)
+	if runs.plain {
+		owner := cl.want.owner
+		sql = sqlApplyPlain
+		args = append(append([]any{cl.now, owner.Instance, owner.Epoch}, jobs...),
+			runs.nominal, runs.due, runs.attempt, runs.cause, runs.name, runs.task, runs.params)
+	}
+	applied := map[int64]bool{}
+	b := &pgx.Batch{}
+	queue(b, sql, args, func(rows pgx.Rows) error { return runs.bornOrApplied(rows, applied) })
+	nameRuns(b, decisions, runs)
+	cl.end(b)
+	if err := cl.commit(b); err != nil {
+		return err
+	}
+	cl.tell(decisions, runs, applied)
+	return nil
+}
+
+// bornOrApplied reads a row of sqlApplyPlain or sqlApplyFull: an inserted row, or, once, the jobs whose plans landed.
+func (n *newRuns) bornOrApplied(rows pgx.Rows, applied map[int64]bool) error {
+	var id int64
+	var key runKey
+	var nominal time.Time
+	var seqs []int64
+	if err := rows.Scan(&id, &key.job, &key.cause, timeAt{&nominal}, &key.attempt, &seqs); err != nil {
+		return err
+	}
+	for _, seq := range seqs {
+		applied[seq] = true
+	}
+	if id != 0 {
+		key.nominal = sqlstore.Micros(nominal)
+		if at, known := n.keys[key]; known {
+			n.runs[at].ID = id
+		}
+	}
+	return nil
+}
+
+// nameRuns lists runs under names that are not their jobs'.
+func nameRuns(b *pgx.Batch, decisions []decision, runs *newRuns) {
+	names := make(map[string]string, len(decisions))
+	for _, d := range decisions {
+		names[d.job.ID] = d.job.Name
+	}
+	for _, run := range runs.runs {
+		if run.JobName != names[run.JobID] {
+			b.Queue(sqlInsertRunName, run.JobName, run.JobID)
+		}
+	}
+}
+
+// tell makes what the claim returns.
+func (cl *claim) tell(decisions []decision, runs *newRuns, applied map[int64]bool) {
+	for _, d := range decisions {
+		if !applied[d.job.seq] {
+			continue
+		}
+		c := d.job
+		job := c.definition.Record() // decide has the memory of the one before
+		job.State, job.Reason, job.RunCount = d.State, d.Reason, d.RunCount
+		job.NextNominal, job.NextDue = copyTime(d.NextNominal), copyTime(d.NextDue)
+		cl.claimed.Jobs = append(cl.claimed.Jobs, job)
+	}
+	for _, run := range runs.runs {
+		switch {
+		case run.ID == 0:
+		case run.State == ruqi.RunRunning:
+			cl.claimed.Runs = append(cl.claimed.Runs, *run)
+		case run.State.Ended():
+			cl.claimed.Settled = append(cl.claimed.Settled, *run)
+		}
+	}
+}
+
+func copyTime(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	c := *t
+	return &c
+}
+
+var sqlAdvance = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(1, jobTypes...) + `) v (` + jobNames + `)) ` + advance + ` RETURNING j.seq`
+
+const sqlStart = `UPDATE rq_run r SET state = 1, started = $2, instance = $3, epoch = $4 FROM unnest($1::bigint[]) v (id)
+	WHERE r.id = v.id AND r.state = 0 RETURNING ` + runColumns
+
+// applyAny writes plans of any kind: first the jobs, then what follows for those whose plans landed.
+func (cl *claim) applyAny(decisions []decision, runs *newRuns) error {
+	jobs, err := cl.jobArgs(decisions)
+	if err != nil {
+		return err
+	}
+	applied := map[int64]bool{}
+	err = cl.query(sqlAdvance, jobs, func(rows pgx.Rows) error {
+		var seq int64
+		err := rows.Scan(&seq)
+		applied[seq] = true
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	landed := &newRuns{}
+	landed.grow(len(runs.runs))
+	start := []int64{}
+	b := &pgx.Batch{}
+	for _, d := range decisions {
+		if !applied[d.job.seq] {
+			continue
+		}
+		for i := range d.Runs {
+			if err := landed.add(&d.Runs[i], cl.now); err != nil {
+				return err
+			}
+		}
+		for _, id := range d.Start {
+			if slices.ContainsFunc(d.job.rows, func(r ruqi.Run) bool { return r.ID == id }) {
+				start = append(start, id)
+			}
+		}
+	}
+	if len(start) > 0 {
+		slices.Sort(start)
+		owner := cl.want.owner
+		queue(b, sqlStart, []any{start, cl.now, owner.Instance, owner.Epoch}, func(rows pgx.Rows) error {
+			run, err := scanRun(rows)
+			cl.claimed.Runs = append(cl.claimed.Runs, run)
+			return err
+		})
+	}
+	landed.insert(b)
+	nameRuns(b, decisions, landed)
+	for _, d := range decisions {
+		if d.Remove && applied[d.job.seq] {
+			queueRemoval(b, sqlDeleteIdleJob, d.job.ID, d.job.seq, cl.now)
+		}
+	}
+	cl.end(b)
+	if err := cl.commit(b); err != nil {
+		return err
+	}
+	cl.tell(decisions, landed, applied)
+	return nil
+}

@@ -1,0 +1,166 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
+)
+
+// runSort names the only order of runs in their cursors.
+const runSort = "run"
+
+// Runs returns one page of runs, newest first.
+func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, error) {
+	size := sqlstore.PageSize(query.Limit)
+	sql, args, err := runsQuery(query, size+1)
+	if err != nil {
+		return ruqi.RunPage{}, err
+	}
+	var page ruqi.RunPage
+	b := &pgx.Batch{}
+	queue(b, sql, args, func(rows pgx.Rows) error {
+		run, err := scanRun(rows)
+		page.Runs = append(page.Runs, run)
+		return err
+	})
+	if err := s.look(ctx, s.front, b); err != nil {
+		return ruqi.RunPage{}, s.translate(ctx, "runs", err)
+	}
+	if len(page.Runs) > size {
+		page.Runs = page.Runs[:size]
+		page.Next = sqlstore.Cursor{Sort: runSort, Number: page.Runs[size-1].ID}.String()
+	}
+	return page, nil
+}
+
+// runsQuery builds the query of a page. It is walked from its cursor down, so that a page costs its own rows and
+// those that the filter drops between them.
+func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err error) {
+	var f filter
+	if query.Cursor != "" {
+		cursor, err := sqlstore.ParseCursor(query.Cursor, runSort)
+		if err != nil {
+			return "", nil, err
+		}
+		f.add("r.id < " + f.value(cursor.Number))
+	}
+	if len(query.IDs) > 0 {
+		f.add("r.id = ANY (" + f.value(query.IDs) + "::bigint[])")
+	}
+	if query.Job != "" {
+		f.add("r.job_id = " + f.value(query.Job))
+	}
+	from := "rq_run r"
+	if query.Name != "" {
+		name := f.value(query.Name)
+		f.add("r.job_name = " + name)
+		if query.Job == "" && len(query.IDs) == 0 {
+			from = "rq_run_name n JOIN rq_run r ON r.job_id = n.job_id"
+			f.add("n.name = " + name)
+		}
+	}
+	if len(query.States) > 0 {
+		if err := f.states(query.States); err != nil {
+			return "", nil, err
+		}
+	}
+	if len(query.Causes) > 0 {
+		codes := make([]int16, len(query.Causes))
+		for i, cause := range query.Causes {
+			code, err := sqlstore.CauseCode(cause)
+			if err != nil {
+				return "", nil, ruqi.Invalid("/causes", string(cause), "a run has no such cause")
+			}
+			codes[i] = int16(code)
+		}
+		f.add("r.cause = ANY (" + f.value(codes) + "::smallint[])")
+	}
+	if query.From != nil {
+		f.add("r.nominal >= " + f.value(*query.From))
+	}
+	if query.To != nil {
+		f.add("r.nominal < " + f.value(*query.To))
+	}
+	most := f.value(limit)
+	return "SELECT " + runColumns + " FROM " + from + f.where() + " ORDER BY r.id DESC LIMIT " + most, f.args, nil
+}
+
+// states adds the term of the states. Those alive and the rare ends have indexes of their own, which
+// are found by what is said beside; successes are most of the history, and the walk down the ids meets them at once.
+func (f *filter) states(states []ruqi.RunState) error {
+	codes := make([]int16, len(states))
+	alive, rare, common := false, false, false
+	for i, state := range states {
+		code, err := sqlstore.RunStateCode(state)
+		if err != nil {
+			return ruqi.Invalid("/states", string(state), "a run has no such state")
+		}
+		codes[i] = int16(code)
+		alive = alive || !state.Ended()
+		common = common || state == ruqi.RunSucceeded
+		rare = rare || state.Ended() && state != ruqi.RunSucceeded
+	}
+	in := "r.state = ANY (" + f.value(codes) + "::smallint[])"
+	f.add(in)
+	switch {
+	case common:
+	case alive && !rare:
+		f.add("r.state < 2")
+	case rare && !alive:
+		f.add("r.state > 2")
+	}
+	return nil
+}
+
+// runByID reads one run under its lock, and reports ruqi.ErrNotFound.
+func (st *step) runByID(id int64) (run ruqi.Run, err error) {
+	found := false
+	err = st.query(sqlRunByID+" FOR NO KEY UPDATE", []any{id}, func(rows pgx.Rows) error {
+		found = true
+		run, err = scanRun(rows)
+		return err
+	})
+	if err == nil && !found {
+		err = &asIs{fmt.Errorf("run %d: %w", id, ruqi.ErrNotFound)}
+	}
+	return run, err
+}
+
+const sqlCancelQueued = `UPDATE rq_run SET state = 5, reason = $2, finished = $3, cancel_by = $4 WHERE id = $1 AND state = 0`
+const sqlCancelRunning = `UPDATE rq_run SET cancel_by = $2 WHERE id = $1 AND state = 1 AND cancel_by IS NULL`
+
+// Cancel asks a run to end, as ruqi.JobStore says. CancelBy is set on a queued run too.
+func (s *Store) Cancel(ctx context.Context, id int64, by string) (run ruqi.Run, err error) {
+	by = textOf(by)
+	err = s.write(ctx, s.front, "cancel", func(st *step) error {
+		if err := st.start(nil); err != nil {
+			return err
+		}
+		if run, err = st.runByID(id); err != nil {
+			return err
+		}
+		b := &pgx.Batch{}
+		switch run.State {
+		case ruqi.RunQueued:
+			b.Queue(sqlCancelQueued, id, "cancelled by "+by, st.now, by)
+		case ruqi.RunRunning:
+			b.Queue(sqlCancelRunning, id, by)
+		default:
+			return &asIs{fmt.Errorf("run %d: %w", id, ruqi.ErrEnded)}
+		}
+		queue(b, sqlRunByID, []any{id}, func(rows pgx.Rows) error {
+			run, err = scanRun(rows)
+			return err
+		})
+		st.hint = true
+		return st.commit(b)
+	})
+	if err != nil {
+		return ruqi.Run{}, err
+	}
+	return run, nil
+}
