@@ -252,9 +252,8 @@ func (p *process) ask(ctx context.Context) error {
 	return c.Close(ctx)
 }
 
-// lockFile returns the eight lines of postmaster.pid, of which the first is the process id, the
-// seventh key and id of its lock in shared memory, and the last what it is about to do. They are
-// empty if there is no such file.
+// lockFile returns the eight lines of postmaster.pid, of which the first is the process id and the
+// last what it is about to do. They are empty if there is no such file.
 func (p *process) lockFile() (lines [8]string) {
 	text, err := os.ReadFile(filepath.Join(p.data(), "postmaster.pid"))
 	if err != nil {
@@ -364,19 +363,10 @@ func (p *process) resume() error {
 // close ends the server and removes its folder.
 func (p *process) close() error {
 	err := p.stop()
-	p.removeSegment()
 	if p.log != nil {
 		err = errors.Join(err, p.log.Close())
 	}
 	return errors.Join(err, p.guard.end())
-}
-
-// removeSegment removes the 56 bytes of System V shared memory that a server keeps as a lock and
-// that one that was killed has left; a machine has room for 4096 of them. Where ipcrm is missing they stay.
-func (p *process) removeSegment() {
-	if fields := strings.Fields(p.lockFile()[6]); len(fields) == 2 {
-		_ = exec.Command("ipcrm", "-m", fields[1]).Run()
-	}
 }
 
 // halt stops processes and waits until they stand or are gone.

@@ -80,13 +80,14 @@ func TestNoServerOutlivesAKilledProcess(t *testing.T) {
 				t.Fatalf("the child tells no folder: %v, %v", err, cmd.Wait())
 			}
 			data = strings.TrimSpace(data)
-			pids := serverOf(t, data)
+			pids, segment := serverOf(t, data), segmentOf(t, data)
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			_ = cmd.Wait() // it was killed
 			waitFor(t, "the server's processes are gone", func() bool { return !slices.ContainsFunc(pids, postgrestest.Alive) })
 			waitFor(t, "its folder is gone", func() bool { return !exists(filepath.Dir(data)) })
+			noSegment(t, segment)
 		})
 	}
 }
@@ -121,9 +122,7 @@ func TestNothingIsLeftOfAPrivateServer(t *testing.T) {
 			if slices.ContainsFunc(pids, postgrestest.Alive) || exists(filepath.Dir(data)) {
 				t.Errorf("left are some of the processes %v, or the folder of %s", pids, data)
 			}
-			if out, err := exec.Command("ipcs", "-m", "-i", segment).CombinedOutput(); err == nil && strings.Contains(string(out), "bytes=") {
-				t.Errorf("its lock in shared memory is left:\n%s", out)
-			}
+			noSegment(t, segment)
 		})
 	}
 }
@@ -153,6 +152,20 @@ func segmentOf(t *testing.T, data string) string {
 		t.Fatalf("postmaster.pid has %q for key and id", fields)
 	}
 	return fields[1]
+}
+
+// noSegment fails if there is such a lock in shared memory. It is what "ipcs -m" lists.
+func noSegment(t *testing.T, id string) {
+	t.Helper()
+	text, err := exec.Command("ipcs", "-m").CombinedOutput()
+	if err != nil {
+		t.Fatalf("ipcs: %v: %s", err, text)
+	}
+	for line := range strings.Lines(string(text)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[1] == id {
+			t.Errorf("a lock in shared memory is left: %s", line)
+		}
+	}
 }
 
 // lockFile returns the lines of postmaster.pid.
