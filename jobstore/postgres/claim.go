@@ -79,8 +79,8 @@ const hotColumns = `x.seq, x.rev, x.state, x.reason, x.next_nominal, x.next_due,
 // lanes share a pool: what is locked in vain others cannot take.
 var sqlDueJobs = claimText(`WITH RECURSIVE pools (pool) AS (SELECT unnest(@pools)), @lanes,
 ripe AS (SELECT j.pool, j.needs, j.priority, s.free, count(*) OVER (PARTITION BY j.pool) AS beside, row_number() OVER () AS number
-	FROM lane CROSS JOIN rq_job j CROSS JOIN unnest(@pools, @slots) s (pool, free)
-	WHERE j.seq = lane.seq AND s.pool = j.pool AND j.next_due <= @now AND j.needs = ANY (@needs))
+	FROM lane CROSS JOIN LATERAL (SELECT * FROM rq_job n WHERE n.seq = lane.seq OFFSET 0) j CROSS JOIN unnest(@pools, @slots) s (pool, free)
+	WHERE s.pool = j.pool AND j.next_due <= @now AND j.needs = ANY (@needs))
 SELECT ` + hotColumns + `, a.active, a.queued, l.number, x.place = l.most AND l.most < l.free
 FROM (SELECT *, CASE WHEN beside = 1 THEN free ELSE least(free, 2 * free / beside + 4) END AS most FROM ripe) l
 CROSS JOIN LATERAL (SELECT y.*, row_number() OVER () AS place FROM (SELECT n.* FROM rq_job n
@@ -216,7 +216,8 @@ func (cl *claim) define(list []*candidate) error {
 	return nil
 }
 
-const sqlAliveRuns = `SELECT ` + runColumns + ` FROM unnest($1::text[]) v (job_id) CROSS JOIN rq_run r WHERE r.job_id = v.job_id AND r.state < 2 ORDER BY r.due, r.id`
+const sqlAliveRuns = `SELECT ` + runColumns + ` FROM unnest($1::text[]) v (job_id)
+	CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.job_id = v.job_id AND n.state < 2 OFFSET 0) r ORDER BY r.due, r.id`
 
 // standing reads, under the locks, the runs of the jobs that have queued ones, and leaves out the jobs that
 // have nothing to start after all.

@@ -119,25 +119,32 @@ func (h *history) tooOld(age time.Duration, limit int) (rows []sqlstore.Found, e
 	return rows, err
 }
 
+const (
+	sqlLastRun   = `SELECT coalesce(max(id), 0) FROM rq_run`
+	sqlOpenJobs  = `SELECT DISTINCT job_id FROM rq_run WHERE state < 2`
+	sqlJobsSince = `SELECT DISTINCT job_id FROM rq_run WHERE id > $1`
+	sqlJobAfter  = `SELECT job_id FROM rq_run WHERE job_id > $1 ORDER BY job_id LIMIT 1`
+)
+
 // LastRun implements sqlstore.History.
 func (h *history) LastRun() (id int64, err error) {
-	err = h.query(`SELECT coalesce(max(id), 0) FROM rq_run`, nil, func(rows pgx.Rows) error { return rows.Scan(&id) })
+	err = h.query(sqlLastRun, nil, func(rows pgx.Rows) error { return rows.Scan(&id) })
 	return id, err
 }
 
 // OpenJobs implements sqlstore.History.
 func (h *history) OpenJobs() ([]string, error) {
-	return h.texts(`SELECT DISTINCT job_id FROM rq_run WHERE state < 2`)
+	return h.texts(sqlOpenJobs)
 }
 
 // JobsSince implements sqlstore.History.
 func (h *history) JobsSince(run int64) ([]string, error) {
-	return h.texts(`SELECT DISTINCT job_id FROM rq_run WHERE id > $1`, run)
+	return h.texts(sqlJobsSince, run)
 }
 
 // JobAfter implements sqlstore.History.
 func (h *history) JobAfter(job string) (string, bool, error) {
-	list, err := h.texts(`SELECT job_id FROM rq_run WHERE job_id > $1 ORDER BY job_id LIMIT 1`, job)
+	list, err := h.texts(sqlJobAfter, job)
 	if err != nil || len(list) == 0 {
 		return "", false, err
 	}

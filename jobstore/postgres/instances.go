@@ -22,7 +22,8 @@ const (
 	sqlRenewed = `UPDATE rq_instance i SET beat = t, lease_until = t + $4::bigint * interval '1 microsecond', lease = $4, clock_offset = $5::bigint,
 	state = $6::text, release = $7::text, zones = $8::text, slots = $9::text, needs = $10::text
 	FROM ` + sqlBeatNow + ` t WHERE name = $2 AND epoch = $3 AND lease <> 0
-	AND NOT EXISTS (SELECT FROM rq_instance l WHERE l.name = i.name AND l.epoch > i.epoch) RETURNING ` + instanceColumns
+	AND NOT EXISTS (SELECT FROM rq_instance l WHERE l.name = i.name AND l.epoch > i.epoch)
+	RETURNING ` + instanceColumns + `, (SELECT oldest FROM rq_ledger WHERE one = 1), (SELECT schema FROM rq_ledger WHERE one = 1)`
 )
 
 // The row of an instance that has said goodbye goes with its last run, and so do earlier lives without one.
@@ -35,13 +36,13 @@ const (
 const sqlInstances = `SELECT ` + instanceColumns + ` FROM rq_instance i
 	WHERE epoch = (SELECT max(epoch) FROM rq_instance l WHERE l.name = i.name) ORDER BY name`
 
-func scanInstance(rows pgx.Row) (ruqi.Instance, error) {
+func scanInstance(rows pgx.Row, more ...any) (ruqi.Instance, error) {
 	var i ruqi.Instance
 	var lease int64
 	var offset *int64
 	var slots, needs *string
-	err := rows.Scan(&i.Owner.Instance, &i.Owner.Epoch, timeAt{&i.Started}, timeAt{&i.Beat}, timeAt{&i.LeaseUntil}, &lease, &offset,
-		&i.State, &i.Release, &i.Zones, &slots, &needs)
+	err := rows.Scan(append([]any{&i.Owner.Instance, &i.Owner.Epoch, timeAt{&i.Started}, timeAt{&i.Beat}, timeAt{&i.LeaseUntil}, &lease, &offset,
+		&i.State, &i.Release, &i.Zones, &slots, &needs}, more...)...)
 	if err != nil {
 		return i, err
 	}
@@ -106,15 +107,23 @@ func (s *Store) Beat(ctx context.Context, in ruqi.Instance) (out ruqi.Instance, 
 		return out, nil
 	}
 	b := &pgx.Batch{}
-	queue(b, sqlRenewed, args, read)
+	var schema ruqi.SchemaState
+	queue(b, sqlRenewed, args, func(rows pgx.Rows) error {
+		found = true
+		out, err = scanInstance(rows, &schema.Oldest, &schema.Has)
+		return err
+	})
 	if in.Lease <= 0 {
 		b.Queue(sqlForgetGone, owner.Instance, owner.Epoch)
 	}
 	if err := s.look(ctx, s.engine, b); err != nil {
 		return ruqi.Instance{}, s.translate(ctx, "beat", err)
 	}
-	if !found {
+	switch {
+	case !found:
 		return ruqi.Instance{}, s.translate(ctx, "beat", &asIs{leaseLost(owner)})
+	case schema.Oldest > s.schema: // a newer release migrated under us: whoever cannot renew starts nothing more
+		return ruqi.Instance{}, s.tooNew("beat", schema)
 	}
 	return out, nil
 }

@@ -75,11 +75,11 @@ func queueJob(b *pgx.Batch, job *ruqi.JobRecord, old *jobRow, now time.Time) err
 // Whether a removal goes on is decided by its first statement; the others follow what it has left.
 const (
 	sqlDeleteJob       = `DELETE FROM rq_job WHERE seq = $1`
-	sqlDeleteIdleJob   = `DELETE FROM rq_job j WHERE j.seq = $1 AND NOT EXISTS (SELECT FROM rq_run r WHERE r.job_id = j.id AND r.state < 2)`
+	sqlDeleteIdleJob   = `DELETE FROM rq_job j WHERE j.seq = $1 AND NOT EXISTS (SELECT FROM rq_run r WHERE r.job_id = j.id AND r.state < 2 OFFSET 0)`
 	sqlDeleteDoneJob   = sqlDeleteIdleJob + ` AND j.state = 2`
 	sqlGone            = `NOT EXISTS (SELECT FROM rq_job j WHERE j.seq = $1)`
 	sqlDeleteDef       = `DELETE FROM rq_definition d WHERE d.seq = $1 AND ` + sqlGone
-	sqlCancelRemoved   = `UPDATE rq_run SET state = 5, reason = 'job removed', finished = $3 WHERE job_id = $2 AND state < 2 AND state = 0 AND ` + sqlGone
+	sqlCancelRemoved   = `UPDATE rq_run SET state = 5, reason = 'job removed', finished = $3 WHERE job_id = $2 AND state < 2 AND ` + stateIs + ` 0 AND ` + sqlGone
 	sqlForgetNamesGone = `DELETE FROM rq_run_name n WHERE n.job_id = $2 AND ` + sqlGone + ` AND NOT EXISTS (SELECT FROM rq_run r WHERE r.job_id = $2)`
 )
 

@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -9,8 +8,6 @@ import (
 	"github.com/ruqi-dev/ruqi/jobstore/jobstoretest"
 	"github.com/ruqi-dev/ruqi/jobstore/postgres"
 )
-
-func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
 
 // open opens a store on the suite's clock.
 func open(t testing.TB, url string, o jobstoretest.Options) *postgres.Store {

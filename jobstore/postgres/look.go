@@ -123,7 +123,7 @@ const lanes = `lane (seq) AS (
 			ORDER BY n.priority DESC, n.next_due, n.seq LIMIT 1),
 		(SELECT n.seq FROM rq_job n WHERE n.pool = j.pool AND n.needs > j.needs AND n.state = 0 AND n.next_due IS NOT NULL
 			ORDER BY n.needs, n.priority DESC, n.next_due, n.seq LIMIT 1))
-	FROM lane CROSS JOIN rq_job j WHERE j.seq = lane.seq)`
+	FROM lane CROSS JOIN LATERAL (SELECT * FROM rq_job n WHERE n.seq = lane.seq OFFSET 0) j)`
 
 // active counts the active runs of the job named j.
 const active = `(SELECT count(*) FROM rq_run a WHERE a.job_id = j.id AND a.state < 2 AND (a.state = 1 OR a.batch <> 0))`
@@ -132,11 +132,11 @@ const active = `(SELECT count(*) FROM rq_run a WHERE a.job_id = j.id AND a.state
 const startable = `(` + active + ` < greatest(j.max_instances, 1) AND EXISTS (SELECT FROM rq_run q
 		WHERE q.job_id = j.id AND q.state = 0 AND q.batch = 0 AND q.due <= @now AND (q.cause = 1 OR j.state <> 1))
 	OR j.state <> 1 AND EXISTS (SELECT FROM rq_run q WHERE q.job_id = j.id AND q.state = 0 AND q.batch <> 0 AND q.due <= @now
-		AND NOT EXISTS (SELECT FROM rq_run o WHERE o.job_id = q.job_id AND o.state < 2 AND o.batch = q.batch AND (o.state = 1 OR o.id < q.id))))`
+		AND NOT EXISTS (SELECT FROM rq_run o WHERE o.job_id = q.job_id AND o.state < 2 AND o.batch = q.batch AND (o.state = 1 OR o.id < q.id) OFFSET 0)))`
 
 // waiting joins the jobs (j) that have queued rows which are due, q.due being the time of the oldest.
 const waiting = `(SELECT r.job_id, min(r.due) AS due FROM rq_run r WHERE r.state = 0 AND r.due <= @now GROUP BY r.job_id) q
-	CROSS JOIN LATERAL (SELECT d.seq FROM rq_definition d WHERE d.id = q.job_id) d CROSS JOIN LATERAL (SELECT * FROM rq_job n WHERE n.seq = d.seq) j`
+	CROSS JOIN LATERAL (SELECT n.seq FROM rq_definition n WHERE n.id = q.job_id OFFSET 0) d JOIN rq_job j ON j.seq = d.seq`
 
 // sqlLook tells, without a lock, what a claim could take and when it is to look again. Without pools it speaks of all.
 var sqlLook = claimText(`WITH RECURSIVE every (pool) AS (
@@ -149,7 +149,7 @@ pools (pool) AS (SELECT unnest(@pools) UNION ALL SELECT e.pool FROM every e WHER
 head AS (SELECT j.pool, CASE WHEN j.id <> ALL (@except) THEN j.next_due ELSE (SELECT n.next_due FROM rq_job n
 		WHERE n.pool = j.pool AND n.needs = j.needs AND n.priority = j.priority AND n.state = 0 AND n.next_due IS NOT NULL AND n.id <> ALL (@except)
 		ORDER BY n.next_due, n.seq LIMIT 1) END AS due
-	FROM lane CROSS JOIN rq_job j WHERE j.seq = lane.seq AND j.needs = ANY (@needs)),
+	FROM lane CROSS JOIN LATERAL (SELECT * FROM rq_job n WHERE n.seq = lane.seq OFFSET 0) j WHERE j.needs = ANY (@needs)),
 ready AS (SELECT j.pool, q.due FROM @waiting
 	WHERE (cardinality(@pools) = 0 OR j.pool = ANY (@pools)) AND j.needs = ANY (@needs) AND j.id <> ALL (@except) AND @startable)
 SELECT @now,

@@ -45,7 +45,7 @@ func (s *Store) prepareSchema(ctx context.Context, keep bool) error {
 	case err != nil:
 		return err
 	case state.Oldest > s.schema:
-		return s.tooNew(state)
+		return s.tooNew("open", state)
 	case keep || state.Has >= s.schema:
 		return nil
 	}
@@ -86,7 +86,7 @@ func (s *Store) prepareSchema(ctx context.Context, keep bool) error {
 }
 
 // tooNew says that the database was written by a newer release.
-func (s *Store) tooNew(state ruqi.SchemaState) error {
-	return fmt.Errorf("open: %s has schema %d, which releases that know schema %d or newer can use, and this release knows schemas up to %d: start the release that wrote it or a newer one, or restore the backup made before the upgrade: %w",
-		s.Describe(), state.Has, state.Oldest, s.schema, ruqi.ErrSchemaNewer)
+func (s *Store) tooNew(what string, state ruqi.SchemaState) error {
+	return fmt.Errorf("%s: %s has schema %d, which releases that know schema %d or newer can use, and this release knows schemas up to %d: start the release that wrote it or a newer one, or restore the backup made before the upgrade: %w",
+		what, s.Describe(), state.Has, state.Oldest, s.schema, ruqi.ErrSchemaNewer)
 }

@@ -196,7 +196,7 @@ func copyTime(t *time.Time) *time.Time {
 var sqlAdvance = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(1, jobTypes...) + `) v (` + jobNames + `)) ` + advance + ` RETURNING j.seq`
 
 const sqlStart = `UPDATE rq_run r SET state = 1, started = $2, instance = $3, epoch = $4 FROM unnest($1::bigint[]) v (id)
-	WHERE r.id = v.id AND r.state = 0 RETURNING ` + runColumns
+	WHERE r.id = v.id AND r.` + stateIs + ` 0 RETURNING ` + runColumns
 
 // applyAny writes plans of any kind: first the jobs, then what follows for those whose plans landed.
 func (cl *claim) applyAny(decisions []decision, runs *newRuns) error {

@@ -42,11 +42,37 @@ const (
 
 // begin opens the transaction in front of a batch.
 func (st *step) begin(b *pgx.Batch) {
+	st.store.replan(st.conn, b)
 	b.Queue(sqlBegin)
 	if !st.store.address.listen {
 		b.Queue(sqlIdle)
 	}
 	st.open = true
+}
+
+// planFor is how long a session keeps its plans. A plan that was made when a table had a few rows may be a bad one when it
+// has a million, and the server makes a new one only with its next ANALYZE. To plan all statements costs some 20 ms.
+const planFor = 10 * time.Second
+
+const sqlReplan = `DISCARD PLANS`
+
+// plannedAt is where a connection keeps the time of its plans.
+const plannedAt = "ruqi planned"
+
+// replan has the session make new plans, when its plans are old, with the first statement of a batch.
+func (s *Store) replan(conn *pgx.Conn, b *pgx.Batch) {
+	if !s.address.listen {
+		return // nothing is kept in a session
+	}
+	now := time.Now()
+	at, planned := conn.PgConn().CustomData()[plannedAt].(time.Time)
+	if planned && now.Sub(at) < planFor {
+		return
+	}
+	conn.PgConn().CustomData()[plannedAt] = now
+	if planned {
+		b.Queue(sqlReplan)
+	}
 }
 
 // start sends what f queues as the first batch, and reads the clock in it.
@@ -276,7 +302,7 @@ func (s *Store) reading(ctx context.Context, f func(*pgx.Batch)) error {
 	return s.look(ctx, s.front, b)
 }
 
-// look sends a batch that only reads.
+// look sends a batch that only reads, or is one statement.
 func (s *Store) look(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -291,6 +317,9 @@ func (s *Store) look(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) erro
 		return &unavailable{err}
 	}
 	defer conn.Release()
+	first := &pgx.Batch{}
+	s.replan(conn.Conn(), first)
+	b.QueuedQueries = append(first.QueuedQueries, b.QueuedQueries...)
 	if err := conn.SendBatch(limited, b).Close(); err != nil {
 		var answered *pgconn.PgError
 		if errors.As(err, &answered) && !conn.Conn().IsClosed() {

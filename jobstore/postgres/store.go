@@ -73,6 +73,7 @@ var (
 	_ ruqi.RecordStore = (*Store)(nil)
 	_ ruqi.Describer   = (*Store)(nil)
 	_ ruqi.Waker       = (*Store)(nil)
+	_ ruqi.Caretaker   = (*Store)(nil)
 )
 
 // Open connects to the database at url, a connection URL or keyword string as libpq

@@ -136,3 +136,53 @@ CREATE TABLE rq_record (
   updated timestamptz NOT NULL,
   PRIMARY KEY (kind, key)
 );
+
+-- The definition as JSON; NULL when it is none, which a later release or a hand may have written.
+CREATE FUNCTION rq_json(spec bytea) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  RETURN convert_from(spec, 'UTF8')::json;
+EXCEPTION WHEN OTHERS THEN
+  RETURN NULL;
+END $$;
+
+-- Output as text, as far as it is UTF-8 without NUL; else with escapes. A character may be cut at its end.
+CREATE FUNCTION rq_text(bytes bytea) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+  FOR cut IN 0..3 LOOP
+    BEGIN
+      RETURN convert_from(substring(bytes FOR greatest(octet_length(bytes) - cut, 0)), 'UTF8');
+    EXCEPTION WHEN OTHERS THEN
+      NULL;
+    END;
+  END LOOP;
+  RETURN encode(bytes, 'escape');
+END $$;
+
+-- Jobs and history with the columns of the original service's tables, for reports that read those. A
+-- table of such a name is left alone. Times are in UTC.
+DO $do$
+BEGIN
+  IF to_regclass('ruqi_jobs') IS NULL THEN
+    CREATE VIEW ruqi_jobs AS
+      SELECT j.id, extract(epoch FROM j.next_due)::double precision AS next_run_time, d.spec AS job_state,
+        EXISTS (SELECT FROM rq_run r WHERE r.job_id = j.id AND r.state < 2 AND r.state = 1) AS job_lock,
+        d.name AS job_name, s.spec -> 'trigger' ->> 'kind' AS job_trigger,
+        CASE s.spec -> 'trigger' ->> 'kind'
+          WHEN 'cron' THEN s.spec -> 'trigger' ->> 'expr'
+          WHEN 'interval' THEN s.spec -> 'trigger' ->> 'every'
+          WHEN 'date' THEN s.spec -> 'trigger' ->> 'at'
+          ELSE s.spec ->> 'trigger' END AS job_rule,
+        date_trunc('second', d.updated AT TIME ZONE 'UTC') AS u_time,
+        date_trunc('second', d.created AT TIME ZONE 'UTC') AS c_time
+      FROM rq_job j JOIN rq_definition d ON d.seq = j.seq CROSS JOIN LATERAL (SELECT rq_json(d.spec) AS spec) s;
+  END IF;
+  IF to_regclass('ruqi_jobs_history') IS NULL THEN
+    -- Finished executions only. c_time is their end. 16,384 bytes hold 4,096 characters of any kind.
+    CREATE VIEW ruqi_jobs_history AS
+      SELECT r.id, r.job_id, r.job_name, r.task AS cmd, r.state = 2 AS cmd_is_success,
+        left(rq_text(coalesce((SELECT string_agg(o.bytes, '' ORDER BY o.at) FROM rq_output o WHERE o.run_id = r.id AND o.at < 16384), '')), 4096) AS cmd_output,
+        greatest(extract(epoch FROM r.finished - r.started), 0)::double precision AS cmd_cost, r.instance AS scheduler_name,
+        date_trunc('second', r.finished AT TIME ZONE 'UTC') AS c_time
+      FROM rq_run r WHERE r.state BETWEEN 2 AND 6 AND r.started IS NOT NULL AND r.finished IS NOT NULL;
+  END IF;
+END $do$;

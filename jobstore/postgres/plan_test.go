@@ -1,0 +1,249 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/postgrestest"
+)
+
+func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
+
+// A planned statement of the store, and why it may do what others may not.
+type planned struct {
+	name, sql string
+	// scan says why it may read a whole table or index, sort why it may sort more than a handful.
+	scan, sort string
+}
+
+const (
+	fewInstances = "instances are few"
+	fewAlive     = "rows that are alive are few"
+)
+
+func plannedStatements(t *testing.T) []planned {
+	list := []planned{
+		{name: "look", sql: sqlLook.sql, scan: fewInstances, sort: "tells waiting jobs apart"},
+		{name: "owner", sql: sqlOwner.sql},
+		{name: "due jobs", sql: sqlDueJobs.sql, sort: "puts lanes beside each other by pool"},
+		{name: "queued jobs", sql: sqlQueuedJobs.sql, sort: "orders jobs that wait"},
+		{name: "definitions", sql: sqlDefinitions},
+		{name: "alive runs", sql: sqlAliveRuns, sort: "orders the rows of a few jobs"},
+		{name: "apply plain", sql: sqlApplyPlain},
+		{name: "apply full", sql: sqlApplyFull},
+		{name: "advance", sql: sqlAdvance},
+		{name: "start", sql: sqlStart},
+		{name: "insert runs", sql: sqlInsertRuns},
+		{name: "delete idle job", sql: sqlDeleteIdleJob},
+		{name: "delete done job", sql: sqlDeleteDoneJob},
+		{name: "delete job", sql: sqlDeleteJob},
+		{name: "delete definition", sql: sqlDeleteDef},
+		{name: "cancel removed", sql: sqlCancelRemoved},
+		{name: "forget names of one gone", sql: sqlForgetNamesGone},
+		{name: "update job", sql: sqlUpdateJob},
+		{name: "update definition", sql: sqlUpdateDefinition},
+		{name: "finish", sql: sqlFinish},
+		{name: "finish more", sql: sqlFinishMore},
+		{name: "forget gone", sql: sqlForgetGone, scan: "only of an instance that has said goodbye"},
+		{name: "reasons", sql: sqlReasons, sort: "locks in the order of ids"},
+		{name: "set reason", sql: sqlSetReason},
+		{name: "lock jobs", sql: sqlLockJobs, sort: "locks in the order of ids"},
+		{name: "job ids", sql: sqlJobIDs},
+		{name: "end job", sql: sqlEndJob},
+		{name: "begun", sql: sqlBegun},
+		{name: "renewed", sql: sqlRenewed},
+		{name: "dead lives", sql: sqlDeadLives, scan: fewInstances + ", and " + fewAlive, sort: "tells owners apart"},
+		{name: "lock lives", sql: sqlLockLives, scan: fewInstances, sort: "locks in the order of names"},
+		{name: "unknown lives", sql: sqlUnknownLives, scan: fewAlive, sort: "tells owners apart"},
+		{name: "dead runs", sql: sqlDeadRuns, scan: fewAlive, sort: "takes the oldest first"},
+		{name: "runs by id", sql: sqlRunsByID, sort: "locks in the order of ids"},
+		{name: "run by id", sql: sqlRunByID},
+		{name: "cancel queued", sql: sqlCancelQueued},
+		{name: "cancel running", sql: sqlCancelRunning},
+		{name: "extents", sql: sqlExtents, sort: "locks in the order of ids"},
+		{name: "set extent", sql: sqlSetExtent},
+		{name: "append chunk", sql: sqlAppendChunk},
+		{name: "drop chunks", sql: sqlDropChunks},
+		{name: "output run", sql: sqlOutputRun},
+		{name: "chunks", sql: sqlChunks},
+		{name: "too old", sql: sqlTooOld},
+		{name: "excess", sql: sqlExcess},
+		{name: "last run", sql: sqlLastRun},
+		{name: "open jobs", sql: sqlOpenJobs, scan: fewAlive, sort: "tells jobs apart"},
+		{name: "jobs since", sql: sqlJobsSince, sort: "tells jobs apart among the rows since the last pass"},
+		{name: "job after", sql: sqlJobAfter},
+		{name: "delete runs", sql: sqlDeleteRuns},
+		{name: "delete output", sql: sqlDeleteOutput},
+		{name: "forget names", sql: sqlForgetNames},
+		{name: "record", sql: sqlRecord},
+		{name: "records", sql: sqlRecords},
+		{name: "update record", sql: sqlUpdateRecord},
+		{name: "delete record", sql: sqlDeleteRecord},
+		{name: "new key", sql: sqlNewKey},
+		{name: "instances", sql: sqlInstances, scan: fewInstances, sort: fewInstances},
+		{name: "view of a job", sql: `SELECT * FROM ruqi_jobs j WHERE id = (SELECT id FROM rq_definition d WHERE d.id = $1)`, scan: "a report reads the jobs"},
+		{name: "view of a run", sql: `SELECT * FROM ruqi_jobs_history WHERE id = $1`, sort: "puts the pieces of an output together"},
+		{name: "view of a history", sql: `SELECT * FROM ruqi_jobs_history WHERE job_id = $1`, sort: "puts the pieces of outputs together"},
+	}
+	runs := func(name string, query ruqi.RunQuery, why planned) {
+		sql, _, err := runsQuery(query, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, planned{name: "runs " + name, sql: sql, scan: why.scan, sort: why.sort})
+	}
+	now := time.Now()
+	walk := planned{scan: "walks down the ids until the page is full"}
+	runs("", ruqi.RunQuery{}, walk)
+	runs("by id", ruqi.RunQuery{IDs: []int64{1}}, planned{sort: "orders the rows named"})
+	runs("of a job", ruqi.RunQuery{Job: "x"}, planned{})
+	runs("of a job and state", ruqi.RunQuery{Job: "x", States: []ruqi.RunState{ruqi.RunFailed}}, planned{})
+	runs("failed", ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunLost}}, planned{scan: "walks the rare ends", sort: "orders the rare ends"})
+	runs("alive", ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunRunning, ruqi.RunQueued}}, planned{scan: fewAlive, sort: fewAlive})
+	runs("succeeded", ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunSucceeded}}, walk)
+	runs("of a name", ruqi.RunQuery{Name: "x"}, planned{sort: "merges the jobs of a name"})
+	runs("of a time", ruqi.RunQuery{From: &now, To: &now}, planned{scan: walk.scan, sort: "orders the rows of the time"})
+	for sort := range jobOrders {
+		sql, _, _, _, err := jobsQuery(ruqi.JobQuery{Sort: sort}, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := planned{name: "jobs by " + string(sort), sql: sql, scan: "walks the order until the page is full"}
+		if sort == ruqi.SortNext {
+			p.sort = "no index serves this order: it would be written with each fire"
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// TestEveryStatementHasItsIndex reads the plans of all statements, on tables that are new and empty, as the
+// server's statistics show them for a while, and on full ones.
+func TestEveryStatementHasItsIndex(t *testing.T) {
+	s, err := Open(t.Context(), postgrestest.Shared(t).Schema(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	for _, state := range []string{"empty", "full"} {
+		if state == "full" {
+			fill(t, s, 20_000, 100_000)
+		}
+		conn, err := s.engine.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range plannedStatements(t) {
+			t.Run(state+"/"+p.name, func(t *testing.T) {
+				root := planOf(t, conn.Conn(), p.sql)
+				root.walk(func(n *planNode) {
+					switch {
+					case n.Type == "Seq Scan" && strings.HasPrefix(n.Relation, "rq_"), n.isIndexScan() && n.Cond == "" && n.Index != "":
+						if p.scan == "" && n.Relation != "rq_ledger" {
+							t.Errorf("it reads all of %s (%s %s)", n.Relation, n.Type, n.Index)
+						}
+					case n.Type == "Sort":
+						if p.sort == "" {
+							t.Errorf("it sorts by %v", n.SortKey)
+						}
+					}
+				})
+				if t.Failed() {
+					t.Logf("%s", root.text)
+				}
+			})
+		}
+		conn.Release()
+	}
+}
+
+// A planNode is what EXPLAIN says of one node.
+type planNode struct {
+	Type     string      `json:"Node Type"`
+	Relation string      `json:"Relation Name"`
+	Index    string      `json:"Index Name"`
+	Cond     string      `json:"Index Cond"`
+	SortKey  []string    `json:"Sort Key"`
+	Parent   string      `json:"Parent Relationship"`
+	Rows     float64     `json:"Actual Rows"`
+	Hit      int         `json:"Shared Hit Blocks"`
+	Read     int         `json:"Shared Read Blocks"`
+	Plans    []*planNode `json:"Plans"`
+	text     string
+}
+
+func (n *planNode) walk(visit func(*planNode)) {
+	visit(n)
+	for _, below := range n.Plans {
+		below.walk(visit)
+	}
+}
+
+func (n *planNode) isIndexScan() bool { return n.Type == "Index Scan" || n.Type == "Index Only Scan" }
+
+// planOf returns the plan that a statement of the store runs with, whatever its values.
+func planOf(t *testing.T, conn *pgx.Conn, sql string) *planNode {
+	t.Helper()
+	ctx := t.Context()
+	description, err := conn.Prepare(ctx, "planned", sql)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := conn.Deallocate(ctx, "planned"); err != nil {
+			t.Error(err)
+		}
+	}()
+	values := ""
+	if n := len(description.ParamOIDs); n > 0 {
+		values = "(NULL" + strings.Repeat(", NULL", n-1) + ")"
+	}
+	var plans []struct{ Plan *planNode }
+	var text string
+	if err := conn.QueryRow(ctx, "EXPLAIN (FORMAT JSON) EXECUTE planned"+values, pgx.QueryExecModeSimpleProtocol).Scan(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(text), &plans); err != nil || len(plans) != 1 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	root := plans[0].Plan
+	root.text = text
+	return root
+}
+
+// fill makes jobs that are not due and history, and brings the server's statistics up to it.
+func fill(t testing.TB, s *Store, jobs, runs int) {
+	t.Helper()
+	for _, sql := range []string{
+		`INSERT INTO rq_definition (id, name, version, created, updated, spec) SELECT 'job ' || n, 'name ' || n % 1000, 1, now(), now(), '{}' FROM generate_series(1, $1::int) n`,
+		`INSERT INTO rq_job (seq, id, state, reason, pool, needs, priority, max_instances, next_nominal, next_due, run_count, rev)
+			SELECT seq, id, 0, '', 'default', 'func:' || seq % 3, 0, 1, now() + seq % 100 * interval '1 hour' + interval '1 hour', now() + seq % 100 * interval '1 hour' + interval '1 hour', 0, 1
+			FROM rq_definition WHERE $1::int > 0`,
+		`INSERT INTO rq_run_name (name, job_id) SELECT name, id FROM rq_definition WHERE $1::int > 0`,
+	} {
+		exec(t, s, sql, jobs)
+	}
+	exec(t, s, `INSERT INTO rq_run (id, nominal, due, started, finished, attempt, cause, state, job_id, job_name, task)
+		SELECT nextval('rq_run_id'), t.at, t.at, t.at, t.at, 1, 0, CASE WHEN n % 1000 = 0 THEN 3 ELSE 2 END, 'job ' || n % $2 + 1, 'name ' || (n % $2 + 1) % 1000, 'task'
+		FROM generate_series(1, $1::int) n CROSS JOIN LATERAL (SELECT now() - n * interval '1 second' AS at) t`, runs, jobs)
+	for _, table := range []string{"rq_definition", "rq_job", "rq_run", "rq_run_name"} {
+		exec(t, s, "VACUUM ANALYZE "+table)
+	}
+}
+
+func exec(t testing.TB, s *Store, sql string, args ...any) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if _, err := s.front.Exec(ctx, sql, args...); err != nil {
+		t.Fatal(fmt.Errorf("%s: %w", sql, err))
+	}
+}
