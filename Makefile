@@ -74,7 +74,7 @@ tools: bin/tools/staticcheck bin/tools/testcount
 bin/tools/staticcheck: scripts/tools/go.mod scripts/tools/go.sum
 	go -C scripts/tools build -buildvcs=false -o ../../$@ honnef.co/go/tools/cmd/staticcheck
 
-bin/tools/testcount: internal/check/testcount/main.go
+bin/tools/testcount: $(wildcard internal/check/testcount/*.go)
 	go build -buildvcs=false -o $@ ./internal/check/testcount
 
 .PHONY: clean

@@ -1,5 +1,6 @@
 // Command testcount reads the output of "go test -json" and tells how it went: failing
-// tests with all they printed, the time of each package, and as the last line
+// tests with all they printed, the time of each package, which job stores were tried, and as
+// the last line
 //
 //	N passed, N failed
 //
@@ -31,6 +32,7 @@ type event struct {
 	Test        string
 	Elapsed     float64 // seconds
 	Output      string
+	Key, Value  string // of attr
 }
 
 type testID struct{ pkg, test string }
@@ -42,6 +44,7 @@ type counter struct {
 	running                 map[testID]bool
 	packageFailed           map[string]int // failed tests by package
 	builds                  map[string]*strings.Builder
+	stores                  stores
 }
 
 // run counts what in says, and the steps that failed before, and returns the exit status.
@@ -52,6 +55,7 @@ func run(failedSteps []string, in io.Reader, out io.Writer) int {
 		running:       map[testID]bool{},
 		packageFailed: map[string]int{},
 		builds:        map[string]*strings.Builder{},
+		stores:        stores{laws: map[string]int{}, servers: map[string][]string{}},
 	}
 	lines := bufio.NewReader(in)
 	for {
@@ -78,6 +82,7 @@ func run(failedSteps []string, in io.Reader, out io.Writer) int {
 		c.failed++
 		fmt.Fprintf(out, "--- FAILED: step %q, see above\n", step)
 	}
+	fmt.Fprint(out, c.stores.line())
 	verdict := fmt.Sprintf("%d passed, %d failed", c.passed, c.failed)
 	if c.skipped > 0 {
 		verdict += fmt.Sprintf(", %d skipped", c.skipped)
@@ -90,6 +95,7 @@ func run(failedSteps []string, in io.Reader, out io.Writer) int {
 }
 
 func (c *counter) take(e event) {
+	c.stores.take(e)
 	id := testID{e.Package, e.Test}
 	switch e.Action {
 	case "build-output":

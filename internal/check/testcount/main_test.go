@@ -65,3 +65,22 @@ func TestStepsThatFailedBeforeCount(t *testing.T) {
 		t.Errorf("printed %q, want %q", out.String(), want)
 	}
 }
+
+func TestTheStoresThatWereTriedAreNamed(t *testing.T) {
+	in := `{"Action":"pass","Package":"m/jobstore/memory","Test":"TestLaws/Claim/once"}
+{"Action":"fail","Package":"m/jobstore/memory","Test":"TestLaws/Claim/order"}
+{"Action":"run","Package":"m/jobstore/memory","Test":"TestLaws/Claim/late"}
+{"Action":"attr","Package":"m/jobstore/postgres","Test":"TestLaws","Key":"server","Value":"postgres 15.18 at 127.0.0.1:40123, private"}
+{"Action":"attr","Package":"m/jobstore/postgres","Test":"TestLaws","Key":"other","Value":"x"}
+{"Action":"pass","Package":"m/jobstore/postgres","Test":"TestLaws/Claim/once"}
+{"Action":"pass","Package":"m/jobstore/postgres","Test":"TestLawsElsewhere/Claim/once"}
+{"Action":"pass","Package":"m/jobstore/sqlite","Test":"TestOther"}
+{"Action":"pass","Package":"m/jobstore/internal/sqlstore","Test":"TestLaws/x"}
+`
+	var out strings.Builder
+	run(nil, strings.NewReader(in), &out)
+	want := "\nstores tried: memory by 2 laws, postgres by 1 laws (postgres 15.18 at 127.0.0.1:40123, private)\n5 passed, 2 failed\n"
+	if !strings.HasSuffix(out.String(), want) {
+		t.Errorf("printed\n%s\nwithout the end\n%s", out.String(), want)
+	}
+}
