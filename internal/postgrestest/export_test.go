@@ -7,6 +7,7 @@ var (
 	Alive      = alive
 	ChildrenOf = childrenOf
 	FindBin    = findBin
+	Places     = places
 )
 
 // NewOnPorts is New with the ports to be tried.

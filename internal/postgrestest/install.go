@@ -13,7 +13,7 @@ import (
 
 // errMissing says what a person has to do.
 var errMissing = errors.New("the programs initdb and postgres are missing: install PostgreSQL " +
-	"(Debian and Ubuntu: apt-get install postgresql), or set " + environment + "=URL to use a server that is there")
+	"(Debian and Ubuntu: apt-get install postgresql); tests that need no server of their own also run with " + environment + "=URL")
 
 // places are where packagers put the programs that are not in PATH.
 var places = []string{

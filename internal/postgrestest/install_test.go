@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ruqi-dev/ruqi/internal/postgrestest"
@@ -59,5 +61,19 @@ func TestTheNewestProgramsAreFound(t *testing.T) {
 				t.Errorf("found %q (%v), want %s", got, errors.Unwrap(err), c.want)
 			}
 		})
+	}
+}
+
+// TestTheScriptLooksWhereTestsDo: what scripts/postgres takes for installed, the tests must find.
+func TestTheScriptLooksWhereTestsDo(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "scripts", "postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	loop, _, _ := strings.Cut(string(text), "; do")
+	_, loop, _ = strings.Cut(loop, "for dir in")
+	words := strings.Fields(strings.ReplaceAll(loop, "\\", " "))
+	if want := append([]string{`"${path[@]}"`}, postgrestest.Places...); !slices.Equal(words, want) {
+		t.Errorf("scripts/postgres looks in %q, the tests in %q", words, want)
 	}
 }

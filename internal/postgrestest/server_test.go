@@ -181,7 +181,7 @@ func TestFailuresSayWhatIsWrong(t *testing.T) {
 		title, says string
 		test        func(testing.TB)
 	}{
-		{"missing programs", "install PostgreSQL (Debian and Ubuntu: apt-get install postgresql), or set RUQI_TEST_POSTGRES=URL", func(r testing.TB) {
+		{"missing programs", "install PostgreSQL (Debian and Ubuntu: apt-get install postgresql); tests that need no server of their own also run with RUQI_TEST_POSTGRES=URL", func(r testing.TB) {
 			postgrestest.New(r, postgrestest.Options{Bin: t.TempDir()})
 		}},
 		{"a setting that is none", `unrecognized configuration parameter "nonsense"`, func(r testing.TB) {
