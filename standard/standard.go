@@ -38,6 +38,9 @@ type Store struct {
 type StoreOptions struct {
 	// Logger gets warnings of the store. Nil: none.
 	Logger *slog.Logger
+	// KeepSchema opens a store that lasts as it is, for the methods of ruqi.Caretaker: it is neither created nor brought up
+	// to this release. Where there is none, or an older one, its other methods fail and say so.
+	KeepSchema bool
 }
 
 // OpenStore opens the store at an address: "memory:", gone with the process;
@@ -50,13 +53,13 @@ func OpenStore(ctx context.Context, address string, options StoreOptions) (Store
 		store := memory.Open(memory.Options{})
 		return Store{Jobs: store, Records: store}, nil
 	case kind == "sqlite" && rest != "":
-		store, err := sqlite.Open(ctx, rest, sqlite.Options{Logger: options.Logger})
+		store, err := sqlite.Open(ctx, rest, sqlite.Options{Logger: options.Logger, KeepSchema: options.KeepSchema})
 		if err != nil {
 			return Store{}, fmt.Errorf("open store sqlite:%s: %w", rest, err)
 		}
 		return Store{Jobs: store, Records: store}, nil
 	case kind == "postgres" || kind == "postgresql":
-		store, err := postgres.Open(ctx, address, postgres.Options{Logger: options.Logger})
+		store, err := postgres.Open(ctx, address, postgres.Options{Logger: options.Logger, KeepSchema: options.KeepSchema})
 		if err != nil {
 			return Store{}, err
 		}

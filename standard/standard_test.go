@@ -28,6 +28,16 @@ func TestTheRegistryKnowsWhatIsBuiltIn(t *testing.T) {
 
 func TestStoresAreOpenedByTheirAddress(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ruqi.db")
+	kept, err := standard.OpenStore(t.Context(), "sqlite:"+path, standard.StoreOptions{KeepSchema: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kept.Jobs.Count(t.Context()); !errors.Is(err, ruqi.ErrNotFound) {
+		t.Errorf("a store that is to be kept as it is, and is not there: %v", err)
+	}
+	if err := kept.Jobs.Close(); err != nil {
+		t.Error(err)
+	}
 	for _, address := range []string{"memory:", "sqlite:" + path} {
 		store, err := standard.OpenStore(t.Context(), address, standard.StoreOptions{})
 		if err != nil {

@@ -47,7 +47,8 @@ func Run(t *testing.T, open func(t testing.TB, options Options) Store) {
 
 // RunLasting tries every rule on stores that last, with the rules about what a second
 // handle sees. place makes a new empty place (a file, a schema) and returns what opens a handle
-// on it, as another process would; many may be open at once, and the suite closes each.
+// on it, as another process would; many may be open at once, and the suite closes each. A ruqi.Caretaker
+// must find its store sound after each case.
 func RunLasting(t *testing.T, place func(t testing.TB) func(Options) Store) {
 	t.Helper()
 	run(t, place, true)

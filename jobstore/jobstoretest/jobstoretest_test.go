@@ -1,10 +1,12 @@
 package jobstoretest_test
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/jobstore/jobstoretest"
 	"github.com/ruqi-dev/ruqi/jobstore/memory"
 )
@@ -57,6 +59,24 @@ func TestHandlesBreakOnlyTheRuleTheyPlanted(t *testing.T) {
 	failures := jobstoretest.CheckLasting(t, shared)
 	if len(failures) != 1 || failures[0].Rule != "Close/after" {
 		t.Errorf("handles on one store that go on after Close broke %v, want Close/after alone", failures)
+	}
+}
+
+// An unsound store finds itself so.
+type unsound struct{ jobstoretest.Store }
+
+func (*unsound) Schema(context.Context) (ruqi.SchemaState, error) {
+	return ruqi.SchemaState{Has: 1, Knows: 1, Oldest: 1}, nil
+}
+func (*unsound) Check(context.Context) ([]string, error) { return []string{"a row is odd"}, nil }
+
+func TestAStoreMustFindItselfSound(t *testing.T) {
+	failures := jobstoretest.CheckLasting(t, func(t testing.TB) func(jobstoretest.Options) jobstoretest.Store {
+		open := shared(t)
+		return func(o jobstoretest.Options) jobstoretest.Store { return &unsound{open(o)} }
+	})
+	if len(failures) < 100 || !strings.Contains(failures[0].String(), "Check finds: a row is odd") {
+		t.Errorf("only %d rules are broken by a store that is not sound: %v", len(failures), failures)
 	}
 }
 

@@ -50,6 +50,7 @@ func try(t testing.TB, r rule, place func(testing.TB) func(Options) Store, lasti
 			}
 		}()
 		r.check(p)
+		p.wantSound()
 	}()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,6 +95,25 @@ func (p *probe) wantInvalid(step string, err error, pointer string) {
 	var invalid *ruqi.InvalidError
 	if !errors.As(err, &invalid) || !slices.ContainsFunc(invalid.Faults, func(f ruqi.Fault) bool { return f.Pointer == pointer }) {
 		p.errorf("%s: error %v, want an *InvalidError for %s", step, err, pointer)
+	}
+}
+
+// wantSound notes what a store that lasts, and can look itself over, finds wrong after a case.
+func (p *probe) wantSound() {
+	if !p.lasting {
+		return
+	}
+	caretaker, ok := p.handle().(ruqi.Caretaker)
+	if !ok {
+		return
+	}
+	faults, err := caretaker.Check(p.ctx)
+	p.must("check", err)
+	for _, fault := range faults {
+		p.errorf("after the case Check finds: %s", fault)
+	}
+	if state, err := caretaker.Schema(p.ctx); err != nil || state.Has != state.Knows || state.Oldest < 1 || state.Oldest > state.Has {
+		p.errorf("the schema of a store that was opened is %+v, %v", state, err)
 	}
 }
 

@@ -65,6 +65,9 @@ func Make(ctx context.Context, path string, schema int) error {
 	if err != nil {
 		return err
 	}
+	if err := createFile(s.path); err != nil {
+		return err
+	}
 	c, err := connect(s.path, s.busy)
 	if err != nil {
 		return err

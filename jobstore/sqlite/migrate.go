@@ -72,7 +72,6 @@ func (s *Store) migrate(ctx context.Context, c *conn) error {
 	if err != nil {
 		return err
 	}
-	s.schema = int64(len(texts))
 	if err := s.useWAL(ctx, c); err != nil {
 		return err
 	}

@@ -47,6 +47,9 @@ func (s *Store) clock() (now time.Time, us int64) {
 // returns nil and not at all otherwise, also when f panics. An error of f gets what
 // in front, unless it is marked by asIs.
 func (s *Store) write(ctx context.Context, what string, f func(*step) error) error {
+	if s.unfit != nil {
+		return fmt.Errorf("%s: %w", what, s.unfit)
+	}
 	c, err := s.take(ctx, s.writer)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -213,7 +216,15 @@ func (s *Store) readQuick(ctx context.Context, what string, f func(*conn) error)
 	return s.reading(ctx, context.Background(), what, f)
 }
 
-func (s *Store) reading(ctx, interrupt context.Context, what string, f func(*conn) error) (err error) {
+func (s *Store) reading(ctx, interrupt context.Context, what string, f func(*conn) error) error {
+	if s.unfit != nil {
+		return fmt.Errorf("%s: %w", what, s.unfit)
+	}
+	return s.readAny(ctx, interrupt, what, f)
+}
+
+// readAny is reading whatever the schema of the file is.
+func (s *Store) readAny(ctx, interrupt context.Context, what string, f func(*conn) error) (err error) {
 	c, err := s.take(ctx, s.readers)
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)

@@ -37,6 +37,9 @@ type Options struct {
 	Readers int
 	// Logger gets warnings of the store. Nil: none.
 	Logger *slog.Logger
+	// KeepSchema opens the file as it is, for Schema and Check: it is neither created nor brought up. If there is none, or its
+	// schema is an older one, all other methods fail with a sentence that says so, until it is opened anew.
+	KeepSchema bool
 
 	// statfs tells the file system of a folder; tests plant others.
 	statfs func(path string) (int64, error)
@@ -56,6 +59,8 @@ type Store struct {
 	busy   time.Duration
 	log    *slog.Logger
 	schema int64
+	// unfit says why the file is no store of this release's schema; nil when it is. Set when it is opened.
+	unfit error
 
 	// writer holds the one connection that writes; who takes it out writes. It is
 	// nil inside when the last one had to be thrown away.
@@ -82,6 +87,7 @@ var (
 	_ ruqi.RecordStore = (*Store)(nil)
 	_ ruqi.Describer   = (*Store)(nil)
 	_ ruqi.Waker       = (*Store)(nil)
+	_ ruqi.Caretaker   = (*Store)(nil)
 )
 
 // Open opens the file at path, creating it (for its owner alone, mode 0600) and
@@ -91,6 +97,13 @@ var (
 func Open(ctx context.Context, path string, options Options) (*Store, error) {
 	s, err := newStore(path, options)
 	if err != nil {
+		return nil, err
+	}
+	if options.KeepSchema {
+		s.writer <- nil // connected when it is needed
+		return s, s.keep(ctx)
+	}
+	if err := createFile(s.path); err != nil {
 		return nil, err
 	}
 	c, err := connect(s.path, s.busy)
@@ -136,12 +149,27 @@ func newStore(path string, o Options) (*Store, error) {
 	if o.statfs == nil {
 		o.statfs = statfs
 	}
-	abs, err := preparePath(path, o.statfs)
+	abs, err := absolute(path)
+	if err != nil {
+		return nil, err
+	}
+	there := true // or it will be
+	if o.KeepSchema {
+		there, err = findFile(abs)
+	}
+	if there && err == nil {
+		err = checkFolder(abs, o.statfs)
+	}
+	if err != nil {
+		return nil, err
+	}
+	texts, err := migrations()
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{
-		path: abs, now: o.Now, cap: o.OutputCap, busy: o.Busy, log: o.Logger,
+		schema: int64(len(texts)),
+		path:   abs, now: o.Now, cap: o.OutputCap, busy: o.Busy, log: o.Logger,
 		writer:  make(chan *conn, 1),
 		readers: make(chan *conn, o.Readers),
 		closed:  make(chan struct{}),
