@@ -82,18 +82,7 @@ type settings struct {
 
 // settings reads flags and environment and tells all faults at once.
 func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
-	names := map[string]string{}
-	var faults []error
-	for _, name := range []string{"store", "listen", "tz", "slots", "lease", "drain", "insecure-http", "log-level"} {
-		names[name] = "--" + name
-		variable := "RUQI_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-		if value := a.Getenv(variable); value != "" && !set.Changed(name) {
-			names[name] = variable
-			if err := set.Set(name, value); err != nil {
-				faults = append(faults, usage("%s: %s", variable, valueFault(set.Lookup(name), value, err)))
-			}
-		}
-	}
+	names, faults := a.fromEnvironment(set, "store", "listen", "tz", "slots", "lease", "drain", "insecure-http", "log-level")
 	wrong := func(flag, format string, args ...any) {
 		faults = append(faults, usage("%s: %s", names[flag], fmt.Sprintf(format, args...)))
 	}
@@ -153,6 +142,34 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 	return s, errors.Join(faults...)
 }
 
+// fromEnvironment sets the flags that were not typed from the environment: --log-level from RUQI_LOG_LEVEL. It returns how
+// the user gave each.
+func (a *app) fromEnvironment(set *pflag.FlagSet, flags ...string) (names map[string]string, faults []error) {
+	names = map[string]string{}
+	for _, name := range flags {
+		names[name] = "--" + name
+		variable := "RUQI_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		if value := a.Getenv(variable); value != "" && !set.Changed(name) {
+			names[name] = variable
+			if err := set.Set(name, value); err != nil {
+				faults = append(faults, usage("%s: %s", variable, valueFault(set.Lookup(name), value, err)))
+			}
+		}
+	}
+	return names, faults
+}
+
+// nameFlags makes faults of the settings be told with what the user typed.
+func (a *app) nameFlags(names map[string]string) {
+	a.names = func(pointer string) string {
+		flag, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
+		if name, ok := names[flag]; ok {
+			return name
+		}
+		return "--" + flag
+	}
+}
+
 // serve runs the service until ctx ends or a signal comes.
 func (a *app) serve(ctx context.Context, s settings) (err error) {
 	logger := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: s.level}))
@@ -164,13 +181,7 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	if err := makeDataDirectory(s.dir); err != nil {
 		return err
 	}
-	a.names = func(pointer string) string {
-		flag, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
-		if name, ok := s.names[flag]; ok {
-			return name
-		}
-		return "--" + flag
-	}
+	a.nameFlags(s.names)
 	store, err := standard.OpenStore(ctx, s.store, standard.StoreOptions{Logger: logger})
 	if err != nil {
 		return err

@@ -161,7 +161,7 @@ func TestServeRefusesWhatWouldNotDo(t *testing.T) { // CD03
 		{2, "RUQI_LEASE: ", []string{"--listen", "127.0.0.1:0"}, "RUQI_LEASE=1ms"},
 		{2, "RUQI_INSECURE_HTTP", nil, "RUQI_INSECURE_HTTP=maybe"},
 		{2, "--log-level", []string{"--log-level", "loud"}, ""},
-		{2, "accepted are memory: and sqlite:PATH", []string{"--store", "postgres://user:secret@host/db"}, ""},
+		{2, "accepted are memory:, sqlite:PATH and postgres:", []string{"--store", "mysql://user:secret@host/db"}, ""},
 		{1, "missing", []string{"--store", "sqlite:" + dir + "/missing/ruqi.db"}, ""},
 		{1, "file", []string{"--store", "sqlite:" + file}, ""},
 		{1, "data directory", []string{"--data-dir", file + "/x"}, ""},
