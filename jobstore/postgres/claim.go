@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -114,6 +115,9 @@ func (cl *claim) take(decide func(now time.Time, due []ruqi.Due) []ruqi.Plan) er
 		cl.end(b)
 		if err := cl.commit(b); err != nil {
 			return err
+		}
+		if cl.lost {
+			return &unavailable{errors.New("the answer was lost")} // nothing was to be written
 		}
 	}
 	told := cl.last.claimed()

@@ -75,7 +75,10 @@ func (s *Store) deleteRuns(ctx context.Context, rows []sqlstore.Found) (gone int
 		})
 		b.Queue(sqlDeleteOutput, ids)
 		b.Queue(sqlForgetNames, jobs)
-		return st.commit(b)
+		if err := st.send(b); err != nil {
+			return err
+		}
+		return st.commit(nil)
 	})
 	return gone, err
 }

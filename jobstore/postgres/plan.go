@@ -1,6 +1,8 @@
 package postgres
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -124,29 +126,21 @@ func (cl *claim) applySingle(decisions []decision, runs *newRuns) error {
 	if err := cl.commit(b); err != nil {
 		return err
 	}
+	if cl.lost {
+		return cl.recover(decisions, runs, nil)
+	}
 	cl.tell(decisions, runs, applied)
 	return nil
 }
 
 // bornOrApplied reads a row of sqlApplyPlain or sqlApplyFull: an inserted row, or, once, the jobs whose plans landed.
 func (n *newRuns) bornOrApplied(rows pgx.Rows, applied map[int64]bool) error {
-	var id int64
-	var key runKey
-	var nominal time.Time
 	var seqs []int64
-	if err := rows.Scan(&id, &key.job, &key.cause, timeAt{&nominal}, &key.attempt, &seqs); err != nil {
-		return err
-	}
+	_, err := n.born(rows, &seqs)
 	for _, seq := range seqs {
 		applied[seq] = true
 	}
-	if id != 0 {
-		key.nominal = sqlstore.Micros(nominal)
-		if at, known := n.keys[key]; known {
-			n.runs[at].ID = id
-		}
-	}
-	return nil
+	return err
 }
 
 // nameRuns lists runs under names that are not their jobs'.
@@ -253,6 +247,65 @@ func (cl *claim) applyAny(decisions []decision, runs *newRuns) error {
 	if err := cl.commit(b); err != nil {
 		return err
 	}
+	if cl.lost {
+		return cl.recover(decisions, landed, start)
+	}
 	cl.tell(decisions, landed, applied)
 	return nil
+}
+
+// sqlBorn finds rows by what is unique of them.
+const sqlBorn = `SELECT r.id, r.job_id, r.cause, r.nominal, r.attempt, r.state = 1 AND r.instance = $1 AND r.epoch = $2 AND r.started = $3
+	FROM unnest($4::timestamptz[], $5::text[], $6::smallint[], $7::int[]) v (nominal, job_id, cause, attempt)
+	CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.nominal = v.nominal AND n.job_id = v.job_id AND n.cause = v.cause AND n.attempt = v.attempt OFFSET 0) r`
+
+// sqlBegunRuns finds which of the rows that were to start run by this claim.
+const sqlBegunRuns = `SELECT ` + runColumns + ` FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r
+	WHERE r.id = v.id AND r.` + stateIs + ` 1 AND r.started = $2 AND r.instance = $3 AND r.epoch = $4`
+
+// recover reads what a claim did whose answers were lost: its rows are those with its owner and its time. A row that has
+// been taken away meanwhile is not the claim's any more.
+func (cl *claim) recover(decisions []decision, runs *newRuns, start []int64) error {
+	applied := map[int64]bool{}
+	for _, d := range decisions {
+		applied[d.job.seq] = true
+	}
+	for {
+		err := cl.store.look(cl.caller, cl.store.engine, cl.recovery(runs, start))
+		if err == nil {
+			break
+		}
+		if again := cl.store.translate(cl.caller, "claim", err); !errors.Is(again, ruqi.ErrUnavailable) {
+			return fmt.Errorf("it happened, but what it took cannot be read: %w", err)
+		}
+		select {
+		case <-time.After(settleWait):
+		case <-cl.caller.Done():
+			return context.Cause(cl.caller)
+		}
+	}
+	cl.tell(decisions, runs, applied)
+	cl.last = look{next: &cl.now} // to look again at once
+	return nil
+}
+
+// recovery is the batch that recover reads.
+func (cl *claim) recovery(runs *newRuns, start []int64) *pgx.Batch {
+	owner := cl.want.owner
+	cl.claimed.Runs = nil
+	b := &pgx.Batch{}
+	queue(b, sqlBorn, []any{owner.Instance, owner.Epoch, cl.now, runs.nominal, runs.job, runs.cause, runs.attempt}, func(rows pgx.Rows) error {
+		mine := false
+		at, err := runs.born(rows, &mine)
+		if err == nil && at >= 0 && runs.runs[at].State == ruqi.RunRunning && !mine {
+			runs.runs[at].ID = 0
+		}
+		return err
+	})
+	queue(b, sqlBegunRuns, []any{start, cl.now, owner.Instance, owner.Epoch}, func(rows pgx.Rows) error {
+		run, err := scanRun(rows)
+		cl.claimed.Runs = append(cl.claimed.Runs, run)
+		return err
+	})
+	return b
 }

@@ -42,6 +42,8 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "advance", sql: sqlAdvance},
 		{name: "start", sql: sqlStart},
 		{name: "insert runs", sql: sqlInsertRuns},
+		{name: "born", sql: sqlBorn},
+		{name: "begun runs", sql: sqlBegunRuns},
 		{name: "delete idle job", sql: sqlDeleteIdleJob},
 		{name: "delete done job", sql: sqlDeleteDoneJob},
 		{name: "delete job", sql: sqlDeleteJob},

@@ -123,7 +123,10 @@ func (st *step) rescue(owner ruqi.Owner, limit int, decide func(now time.Time, d
 		return err
 	})
 	st.hint = st.hint || len(dead) > 0
-	return ended, st.commit(b)
+	if err := st.send(b); err != nil {
+		return nil, err
+	}
+	return ended, st.commit(nil)
 }
 
 // endDead asks decide about each run and writes its answers.

@@ -161,19 +161,21 @@ func (n *newRuns) fullArgs() []any {
 var fullTypes = []string{"timestamptz", "timestamptz", "int", "smallint", "smallint", "text", "text", "text", "text", "timestamptz", "timestamptz", "text", "bigint",
 	"bigint", "text", "text", "bigint", "bigint", "timestamptz", "bigint", "text", "bigint", "bigint", "text", "double precision"}
 
-// born notes the id that a row of RETURNING id, job_id, cause, nominal, attempt tells.
-func (n *newRuns) born(rows pgx.Rows) error {
+// born notes the id that a row of returningKey tells, with what comes after it, and returns the place of its run; -1: of none.
+func (n *newRuns) born(rows pgx.Rows, more any) (at int, err error) {
 	var id int64
 	var key runKey
 	var nominal time.Time
-	if err := rows.Scan(&id, &key.job, &key.cause, timeAt{&nominal}, &key.attempt); err != nil {
-		return err
+	if err := rows.Scan(&id, &key.job, &key.cause, timeAt{&nominal}, &key.attempt, more); err != nil {
+		return -1, err
 	}
 	key.nominal = sqlstore.Micros(nominal)
-	if at, known := n.keys[key]; known {
-		n.runs[at].ID = id
+	at, known := n.keys[key]
+	if !known {
+		return -1, nil
 	}
-	return nil
+	n.runs[at].ID = id
+	return at, nil
 }
 
 const returningKey = ` RETURNING id, job_id, cause, nominal, attempt`
@@ -182,12 +184,16 @@ const onRunKey = ` ON CONFLICT (nominal, job_id, cause, attempt) DO NOTHING`
 
 // sqlInsertRuns inserts rows of any kind whose keys are free.
 var sqlInsertRuns = `INSERT INTO rq_run (id, ` + newRunColumns + `)
-	SELECT nextval('rq_run_id'), v.* FROM unnest(` + arrays(1, fullTypes...) + `) v` + onRunKey + returningKey
+	SELECT nextval('rq_run_id'), v.* FROM unnest(` + arrays(1, fullTypes...) + `) v` + onRunKey + returningKey + `, state`
 
 // insert queues the insertion of the rows; those inserted have their ids once the batch is read.
 func (n *newRuns) insert(b *pgx.Batch) {
 	if len(n.runs) > 0 {
-		queue(b, sqlInsertRuns, n.fullArgs(), n.born)
+		queue(b, sqlInsertRuns, n.fullArgs(), func(rows pgx.Rows) error {
+			var state int16
+			_, err := n.born(rows, &state)
+			return err
+		})
 	}
 }
 

@@ -157,7 +157,10 @@ func (s *Store) Cancel(ctx context.Context, id int64, by string) (run ruqi.Run, 
 			return err
 		})
 		st.hint = true
-		return st.commit(b)
+		if err := st.send(b); err != nil {
+			return err
+		}
+		return st.commit(nil)
 	})
 	if err != nil {
 		return ruqi.Run{}, err

@@ -26,8 +26,8 @@ type step struct {
 	open bool
 	// hint: schedulers wait for what the step changes.
 	hint bool
-	// done says that the step has committed.
-	done bool
+	// done says that the step has committed, lost that the answers of its last batch did not come.
+	done, lost bool
 }
 
 const (
@@ -115,7 +115,7 @@ func queue(b *pgx.Batch, sql string, args []any, each func(pgx.Rows) error) {
 }
 
 // commit sends a last batch and commits with it. When the answer is lost, the outcome is
-// settled by reading.
+// settled by reading, and the step is marked as lost: what the batch was to read is not there.
 func (st *step) commit(b *pgx.Batch) error {
 	if b == nil {
 		b = &pgx.Batch{}
@@ -146,7 +146,7 @@ func (st *step) commit(b *pgx.Batch) error {
 	if !happened {
 		return &unavailable{err}
 	}
-	st.done, st.open = true, false
+	st.done, st.lost, st.open = true, true, false
 	return nil
 }
 
