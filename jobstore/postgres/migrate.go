@@ -14,7 +14,8 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-const sqlHasLedger = `SELECT to_regclass('rq_ledger') IS NOT NULL`
+// A look into the catalog itself: to_regclass may still know what was so before the step waited for the lock.
+const sqlHasLedger = `SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'rq_ledger' AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()))`
 const sqlSchema = `SELECT schema, oldest FROM rq_ledger WHERE one = 1`
 const sqlSetSchema = `UPDATE rq_ledger SET schema = $1 WHERE one = 1`
 
