@@ -141,7 +141,12 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 	if s.watch.see(claimed.Now) < 0 {
 		s.reanchorAll(ctx)
 	}
-	started := s.dispatch(owner, &claimed)
+	var started []*activeRun
+	if s.lease.holds(owner) {
+		started = s.dispatch(owner, &claimed)
+	} else if len(claimed.Runs) > 0 {
+		s.leave(claimed.Runs)
+	}
 	s.emitSettled(claimed.Settled)
 	for i := range decided.finished {
 		s.emit(Event{Kind: EventJobFinished, JobID: decided.finished[i].JobID, Reason: decided.finished[i].Reason})
@@ -150,6 +155,19 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 		s.cancelAsked(ctx, claimed.Cancel)
 	}
 	return claimed, started, nil
+}
+
+// leave starts nothing of what a claim took whose answer came too late: by now others may have taken these runs for
+// lost and begun them anew. Those that are still this instance's when its lease is trusted again are ended by reconcile, those of
+// an earlier life by Rescue.
+func (s *Scheduler) leave(runs []Run) {
+	ids := make([]int64, len(runs))
+	for i := range runs {
+		ids[i] = runs[i].ID
+	}
+	s.log.Error("the store answered a claim when the lease could not be trusted any more; its runs are not started", "runs", ids)
+	s.doubt.Store(true)
+	s.lease.ask()
 }
 
 // mayStart reports whether this instance may take new runs now.

@@ -41,8 +41,19 @@ func (l *lease) owner() Owner {
 func (l *lease) trusted() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return !l.over && time.Now().Before(l.until)
+	return l.safe()
 }
+
+// holds reports whether what is claimed in the owner's name may be started: it is the present life, and its lease is
+// trusted.
+func (l *lease) holds(owner Owner) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.now == owner && l.safe()
+}
+
+// safe is trusted for who holds mu.
+func (l *lease) safe() bool { return !l.over && time.Now().Before(l.until) }
 
 func (l *lease) renewed(owner Owner, until time.Time, seen clocks) {
 	l.mu.Lock()
@@ -246,10 +257,7 @@ func (s *Scheduler) rescueAll(ctx context.Context) {
 		}
 		for i := range dead {
 			s.log.Warn("run lost: its instance died", "run", dead[i].ID, "job", dead[i].JobID, "instance", dead[i].Owner.Instance)
-			s.emitEnd(&dead[i])
-			if next := again[dead[i].ID]; next != nil {
-				s.emitRun(EventRunRetrying, next, next.Reason)
-			}
+			s.tellLost(&dead[i], again[dead[i].ID])
 		}
 		if len(dead) > 0 {
 			s.sweep(ctx, dead)
@@ -271,8 +279,8 @@ func (s *Scheduler) sweep(ctx context.Context, lost []Run) {
 	}
 }
 
-// reconcile looks for rows that run under this instance's name and that it knows nothing of: a
-// claim whose answer was lost on the way. They are ended as lost, so that no row stays running for ever.
+// reconcile looks for rows that run under this instance's name and that it knows nothing of: those of a
+// claim whose answer was lost on the way, or came too late. They are ended as lost, so that no row stays running for ever.
 func (s *Scheduler) reconcile(ctx context.Context) {
 	if !s.doubt.Swap(false) {
 		return
@@ -300,12 +308,7 @@ func (s *Scheduler) reconcile(ctx context.Context) {
 				continue
 			}
 			s.log.Error("a claimed run was never started; ending it as lost", "run", run.ID, "job", run.JobID)
-			done := Done{Run: run}
-			done.Run.State, done.Run.Reason = RunLost, "it was claimed, but the answer of the store was lost before it started"
-			if rec, spec := s.specNow(ctx, run.JobID); rec != nil {
-				done.Again, done.RemoveJob = rerun(&done.Run, spec, micro(s.options.Now())), spec.Policy.DeleteWhenFinished
-			}
-			if _, err := s.store.Finish(ctx, owner, []Done{done}); err != nil {
+			if err := s.endUnstarted(ctx, owner, run); err != nil {
 				s.doubt.Store(true)
 			}
 		}
@@ -315,23 +318,45 @@ func (s *Scheduler) reconcile(ctx context.Context) {
 	}
 }
 
-// specNow reads a job and its definition; nil if either cannot be read.
-func (s *Scheduler) specNow(ctx context.Context, id string) (*JobRecord, *JobSpec) {
-	page, err := s.store.Jobs(ctx, JobQuery{IDs: []string{id}, Limit: 1})
-	if err != nil || len(page.Jobs) == 0 {
-		return nil, nil
-	}
-	spec, err := s.specOf(&page.Jobs[0])
+// endUnstarted ends one run that this instance claimed and never started.
+func (s *Scheduler) endUnstarted(ctx context.Context, owner Owner, run Run) error {
+	page, err := s.store.Jobs(ctx, JobQuery{IDs: []string{run.JobID}, Limit: 1})
 	if err != nil {
-		return nil, nil
+		return err
 	}
-	return &page.Jobs[0], spec
+	var job *JobRecord
+	if len(page.Jobs) > 0 {
+		job = &page.Jobs[0]
+	}
+	now := s.storeNow(nil)
+	done := s.lose(now, run, job, "it was claimed, but never started: the answer of the store was lost, or came too late")
+	done.Run.Finished = nil // the store's now, exactly
+	late, err := s.store.Finish(ctx, owner, []Done{done})
+	if err == nil && len(late) == 0 {
+		done.Run.Finished = &now
+		s.tellLost(&done.Run, done.Again)
+		s.ends.tell()
+		s.kick()
+	}
+	return err
+}
+
+// tellLost tells listeners of a run that was ended as lost, and of the attempt that follows it, if one does.
+func (s *Scheduler) tellLost(lost, again *Run) {
+	s.emitEnd(lost)
+	if again != nil {
+		s.emitRun(EventRunRetrying, again, again.Reason)
+	}
 }
 
 // rescue decides about one run of a dead instance. It is pure but for reading definitions.
 func (s *Scheduler) rescue(now time.Time, dead Run, job *JobRecord) Done {
-	dead.State, dead.Finished = RunLost, &now
-	dead.Reason = fmt.Sprintf("instance %s died, or could not reach the store for longer than its lease", dead.Owner.Instance)
+	return s.lose(now, dead, job, fmt.Sprintf("instance %s died, or could not reach the store for longer than its lease", dead.Owner.Instance))
+}
+
+// lose ends a run that nobody runs, and begins it anew where its job says so.
+func (s *Scheduler) lose(now time.Time, dead Run, job *JobRecord, why string) Done {
+	dead.State, dead.Finished, dead.Reason = RunLost, &now, why
 	if dead.CancelBy != "" { // who asked for its end has it; it does not begin anew
 		dead.State, dead.Reason = RunCancelled, fmt.Sprintf("cancelled by %s; %s", dead.CancelBy, dead.Reason)
 	}

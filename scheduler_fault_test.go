@@ -20,8 +20,9 @@ type gate struct {
 	*memory.Store
 	refuse atomic.Bool
 	panics atomic.Bool
-	mute   atomic.Bool // heartbeats alone are refused
-	forget atomic.Bool // the answer of the next claim that took something is lost
+	mute   atomic.Bool  // heartbeats alone are refused
+	forget atomic.Bool  // the answer of the next claim that took something is lost
+	late   atomic.Int64 // how long the answer of the next claim that took something is on its way, in nanoseconds
 	held   atomic.Pointer[chan struct{}]
 	// hung is the method whose next call hangs, until its context ends.
 	hung atomic.Pointer[hung]
@@ -77,6 +78,9 @@ func (g *gate) Claim(ctx context.Context, r ruqi.ClaimRequest, decide func(time.
 	claimed, err := g.Store.Claim(ctx, r, decide)
 	if len(claimed.Runs) > 0 && g.forget.Swap(false) {
 		return ruqi.Claimed{}, errors.New("the connection broke after the commit")
+	}
+	if len(claimed.Runs) > 0 {
+		time.Sleep(time.Duration(g.late.Swap(0)))
 	}
 	return claimed, err
 }
