@@ -370,12 +370,12 @@ const sqlJobBySeq = `SELECT ` + hotColumns + ` FROM rq_job j WHERE j.seq = ?`
 
 // candidate makes a candidate of a row of hotColumns, or nil if the instance is not to look at the job.
 func (cl *claim) candidate(pool string, r row) (*candidate, error) {
-	d, err := cl.store.definitions.get(cl.conn, r.int(0), r.int(1))
+	d, err := cl.store.definition(cl.conn, r.int(0), r.int(1))
 	if err != nil || !cl.look.want.serves(d.ID, d.Needs) {
 		return nil, err
 	}
 	c := &candidate{pool: pool, spec: d.Spec, tags: d.Tags}
-	c.jobRow, c.active = d.scanHot(r)
+	c.jobRow, c.active = scanHot(&d, r)
 	due := c.State == ruqi.JobActive && c.NextDue != nil && !c.NextDue.After(cl.now)
 	if due {
 		c.due = sqlstore.Micros(*c.NextDue)

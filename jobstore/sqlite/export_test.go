@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+
+	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
 )
 
 // WithStatfs plants a file system.
@@ -61,7 +63,7 @@ func Make(ctx context.Context, path string, schema int) error {
 	if err != nil {
 		return err
 	}
-	texts, err := migrations()
+	texts, err := sqlstore.Migrations(migrationFiles)
 	if err != nil {
 		return err
 	}

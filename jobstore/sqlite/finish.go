@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
@@ -129,15 +128,10 @@ func (st *step) note(owner ruqi.Owner, run *ruqi.Run) error {
 	if err != nil || !found {
 		return err
 	}
-	text := fmt.Sprintf("late word of %s (epoch %d): %s", owner.Instance, owner.Epoch, run.State)
-	switch {
-	case strings.HasSuffix(reason, text):
+	text, changed := sqlstore.LateNote(reason, owner, run.State)
+	if !changed {
 		return nil
-	case reason == "":
-		reason = text
-	default:
-		reason += "; " + text
 	}
-	_, err = st.exec(sqlSetReason, reason, run.ID)
+	_, err = st.exec(sqlSetReason, text, run.ID)
 	return err
 }

@@ -5,43 +5,19 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
-	"strings"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
 )
 
-// The files are named NNNN_word.sql, are applied in the order of their names, each once, and
-// are never changed after a release. The number of the last one is the schema's.
-//
 // While a release is rolled out, older programs go on with a file that a newer one has brought up. A migration under which
 // they would fail, or do harm, must say so by raising rq_ledger.oldest to its own number.
 //
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
-
-// migrations returns the texts; the first brings schema 0 to 1.
-func migrations() ([]string, error) {
-	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
-	if err != nil {
-		return nil, err
-	}
-	texts := make([]string, 0, len(names))
-	for i, name := range names {
-		if !strings.HasPrefix(name, fmt.Sprintf("migrations/%04d_", i+1)) {
-			return nil, fmt.Errorf("migration %s is not number %d", name, i+1)
-		}
-		text, err := migrationFiles.ReadFile(name)
-		if err != nil {
-			return nil, err
-		}
-		texts = append(texts, string(text))
-	}
-	return texts, nil
-}
 
 const sqlHasLedger = `SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'rq_ledger'`
 const sqlTables = `SELECT count(*) FILTER (WHERE name = 'rq_ledger'), count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\'`
@@ -68,7 +44,7 @@ func schemaOf(c *conn) (has, oldest int64, err error) {
 // migrate brings the schema up to this release, or refuses one that is too new for it. Several
 // processes may do so at once: one does the work and the others find it done.
 func (s *Store) migrate(ctx context.Context, c *conn) error {
-	texts, err := migrations()
+	texts, err := sqlstore.Migrations(migrationFiles)
 	if err != nil {
 		return err
 	}

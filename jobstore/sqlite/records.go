@@ -3,15 +3,10 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/ruqi-dev/ruqi"
-)
-
-const (
-	maxRecordName = 255  // bytes of a kind or key, as ruqi.Record says
-	maxRecordPage = 1000 // records of one list, as ruqi.RecordStore says
+	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
 )
 
 const recordColumns = `kind, key, version, data, updated`
@@ -23,19 +18,6 @@ const sqlDeleteRecord = `DELETE FROM rq_record WHERE kind = ? AND key = ? AND ve
 
 func scanRecord(r row) ruqi.Record {
 	return ruqi.Record{Kind: r.text(0), Key: r.text(1), Version: r.int(2), Data: r.bytes(3), Updated: r.time(4)}
-}
-
-// checkNames reports kinds and keys that are too short or too long.
-func checkNames(records ...ruqi.Record) error {
-	var faults ruqi.Faults
-	for _, r := range records {
-		for pointer, name := range map[string]string{"/kind": r.Kind, "/key": r.Key} {
-			if len(name) < 1 || len(name) > maxRecordName {
-				faults.Add(pointer, name, "has %d bytes; 1 to %d are allowed", len(name), maxRecordName)
-			}
-		}
-	}
-	return faults.Err()
 }
 
 func recordByKey(c *conn, kind, key string) (record ruqi.Record, err error) {
@@ -60,7 +42,7 @@ func (s *Store) Get(ctx context.Context, kind, key string) (record ruqi.Record, 
 
 // Put writes all records or none.
 func (s *Store) Put(ctx context.Context, records ...ruqi.Record) error {
-	if err := checkNames(records...); err != nil {
+	if err := sqlstore.CheckRecordNames(records...); err != nil {
 		return err
 	}
 	return s.write(ctx, "put", func(st *step) error {
@@ -106,10 +88,7 @@ func (s *Store) Delete(ctx context.Context, kind, key string, version int64) err
 
 // List returns records of a kind by key.
 func (s *Store) List(ctx context.Context, kind, prefix, after string, limit int) (list []ruqi.Record, err error) {
-	if limit <= 0 {
-		limit = ruqi.DefaultPage
-	}
-	limit = min(limit, maxRecordPage)
+	limit = sqlstore.RecordPage(limit)
 	err = s.read(ctx, "list", func(c *conn) error {
 		list = nil
 		return c.query(sqlRecords, []any{kind, after, prefix, limit}, func(r row) error {
@@ -129,14 +108,13 @@ func (s *Store) List(ctx context.Context, kind, prefix, after string, limit int)
 
 // Append writes a record under a new key: sixteen digits of a counter that all kinds share.
 func (s *Store) Append(ctx context.Context, kind string, data []byte) (key string, err error) {
-	if err := checkNames(ruqi.Record{Kind: kind, Key: "0"}); err != nil {
+	if err := sqlstore.CheckRecordNames(ruqi.Record{Kind: kind, Key: "0"}); err != nil {
 		return "", err
 	}
 	err = s.write(ctx, "append", func(st *step) error {
 		for {
 			st.append++
-			digits := strconv.FormatInt(st.append, 10)
-			key = strings.Repeat("0", max(16-len(digits), 0)) + digits
+			key = sqlstore.RecordKey(st.append)
 			n, err := st.exec(sqlInsertRecord, kind, key, dataOf(data), st.us)
 			if err != nil || n > 0 {
 				return err

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
 )
 
 // Options tune a store; the zero value is good.
@@ -64,9 +65,8 @@ type Store struct {
 
 	// writer holds the one connection that writes; who takes it out writes. It is
 	// nil inside when the last one had to be thrown away.
-	writer chan *conn
-	// definitions goes with the writer.
-	definitions definitions
+	writer      chan *conn
+	definitions sqlstore.Definitions
 	// readers holds the connections that read, nil where none was needed yet.
 	readers chan *conn
 	// closed is closed by Close.
@@ -79,7 +79,7 @@ type Store struct {
 	mu     sync.Mutex
 	wakers map[chan struct{}]struct{}
 
-	clean sweep
+	sweep sqlstore.Sweep
 }
 
 var (
@@ -163,7 +163,7 @@ func newStore(path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts, err := migrations()
+	texts, err := sqlstore.Migrations(migrationFiles)
 	if err != nil {
 		return nil, err
 	}
