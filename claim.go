@@ -112,6 +112,7 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 		request.Slots = s.runs.free()
 	}
 	var decided decisions
+	asked := time.Now()
 	claimed, err := s.store.Claim(ctx, request, func(now time.Time, due []Due) []Plan {
 		decided = s.decide(now, due, request.Slots)
 		return decided.plans
@@ -138,7 +139,8 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 	}
 	s.blocked.Store(claimed.Next != nil && !claimed.Next.After(claimed.Now))
 	s.looks.note(claimed.Now, claimed.Next)
-	if s.watch.see(claimed.Now) < 0 {
+	jump := s.watch.see(&clocks{store: claimed.Now, asked: asked, answered: time.Now()})
+	if s.holdRescues(jump); jump < 0 {
 		s.reanchorAll(ctx)
 	}
 	var started []*activeRun

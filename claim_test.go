@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -45,7 +46,8 @@ func TestAClaimThatIsAnsweredTooLateStartsNothing(t *testing.T) {
 					began = append(began, fmt.Sprint("attempt ", run.Attempt))
 					return nil
 				})
-				s := newScheduler(t, g, registry, ruqi.Options{Instance: "slow"})
+				said := &logText{}
+				s := newScheduler(t, g, registry, ruqi.Options{Instance: "slow", Logger: said.logger()})
 				all := []*ruqi.Scheduler{s}
 				for i := range c.others {
 					all = append(all, newScheduler(t, store, registry, ruqi.Options{Instance: fmt.Sprint("other", i)}))
@@ -83,6 +85,9 @@ func TestAClaimThatIsAnsweredTooLateStartsNothing(t *testing.T) {
 					t.Errorf("begun were %s, want %s", got, starts)
 				}
 				mu.Unlock()
+				if strings.Contains(said.String(), "clock jumped") {
+					t.Errorf("an answer that was on its way for long was taken for a jump of the clock:\n%s", said)
+				}
 				for _, each := range all {
 					if err := each.Shutdown(t.Context()); err != nil {
 						t.Error(err)

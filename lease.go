@@ -14,14 +14,12 @@ type lease struct {
 	now   Owner
 	until time.Time // on this process's monotonic clock: until when starts are safe
 	over  bool      // the store said that the epoch is over
-	// What the last heartbeat told of the clocks; nil before the first.
+	// What the last heartbeat told of the clocks; nil before the first. Never changed once it is here.
 	clocks *clocks
+	calm   time.Time     // on this process's monotonic clock: until when nobody is rescued
 	asks   chan struct{} // wakes the beat loop; capacity 1
+	beaten chan struct{} // wakes the rescue loop after a heartbeat; capacity 1
 }
-
-// clocks are what three clocks showed at the same moment, as well as one heartbeat can tell: the store's, and this machine's
-// as it is set and as it just goes on.
-type clocks struct{ store, wall, mono time.Time }
 
 // ask makes the next heartbeat come at once.
 func (l *lease) ask() {
@@ -59,29 +57,52 @@ func (l *lease) renewed(owner Owner, until time.Time, seen clocks) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.now, l.until, l.over, l.clocks = owner, until, false, &seen
+	select {
+	case l.beaten <- struct{}{}:
+	default:
+	}
+}
+
+// holdOff keeps the rescue loop from acting until then, at least.
+func (l *lease) holdOff(until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if until.After(l.calm) {
+		l.calm = until
+	}
+}
+
+// mayRescue reports whether nothing speaks against taking those for dead whose lease has ended.
+func (l *lease) mayRescue() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.safe() && !time.Now().Before(l.calm)
+}
+
+// lastClocks returns what the last heartbeat told of the clocks; nil before the first.
+func (l *lease) lastClocks() *clocks {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.clocks
 }
 
 // clockOffset returns how far this machine's clock was ahead of the store's at the last heartbeat; nil before the first.
 func (l *lease) clockOffset() *time.Duration {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.clocks == nil {
+	seen := l.lastClocks()
+	if seen == nil {
 		return nil
 	}
-	offset := l.clocks.offset()
+	offset := seen.offset()
 	return &offset
 }
 
-func (c *clocks) offset() time.Duration { return c.wall.Sub(c.store).Round(time.Microsecond) }
-
 // storeNow returns what the store's clock shows now, going by the last heartbeat; false before the first.
 func (l *lease) storeNow() (time.Time, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.clocks == nil {
+	seen := l.lastClocks()
+	if seen == nil {
 		return time.Time{}, false
 	}
-	return l.clocks.store.Add(time.Since(l.clocks.mono)), true
+	return seen.now(), true
 }
 
 // end marks the owner's epoch as over; false if it was known, or is not the present one.
@@ -123,9 +144,10 @@ func (s *Scheduler) beat(ctx context.Context, epoch int64) error {
 	if err != nil {
 		return err
 	}
-	// The store read its clock somewhere between the asking and the answer: taking the middle, the error is half the way at most.
-	half := time.Since(asked) / 2
-	seen := clocks{store: instance.Beat, wall: wall.Add(half), mono: asked.Add(half)}
+	seen := clocks{store: instance.Beat, asked: asked, answered: time.Now(), wall: wall}
+	if last := s.lease.lastClocks(); last != nil {
+		s.holdRescues(seen.jump(last))
+	}
 	s.lease.renewed(instance.Owner, asked.Add(s.options.Lease-s.heartbeat()), seen)
 	if offset := seen.offset(); offset > jumpLeast || offset < -jumpLeast {
 		s.log.Debug("this machine's clock and the store's differ", "by", offset)
@@ -214,22 +236,31 @@ func (s *Scheduler) beatLoop(ctx context.Context) {
 	}
 }
 
-// rescueLoop ends the runs of instances that are dead, and those of claims that went wrong, until ctx ends.
+// rescueLoop ends the runs of instances that are dead, and those of claims that went wrong, until ctx ends. It acts
+// right after a heartbeat, which has just compared the store's clock with the monotonic one.
 func (s *Scheduler) rescueLoop(ctx context.Context) {
-	ticker := time.NewTicker(s.heartbeat())
-	defer ticker.Stop()
 	for {
-		if s.lease.trusted() {
-			limit, cancel := context.WithTimeout(ctx, s.options.Lease)
-			s.rescueAll(limit)
-			s.reconcile(limit)
-			cancel()
-		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-s.lease.beaten:
 		}
+		limit, cancel := context.WithTimeout(ctx, s.options.Lease)
+		if s.lease.mayRescue() {
+			s.rescueAll(limit)
+		}
+		if s.lease.trusted() {
+			s.reconcile(limit)
+		}
+		cancel()
+	}
+}
+
+// holdRescues keeps this instance from taking others for dead for one lease after the store's clock jumped forward: their leases
+// have ended by that clock, but each of them that lives renews its own with its next heartbeat.
+func (s *Scheduler) holdRescues(jump time.Duration) {
+	if jump >= jumpLeast {
+		s.lease.holdOff(time.Now().Add(s.options.Lease))
 	}
 }
 

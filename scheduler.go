@@ -83,7 +83,7 @@ func New(store JobStore, registry *Registry, options Options) (*Scheduler, error
 	}
 	s.listeners.log, s.health.log = options.Logger, options.Logger
 	s.finished.kicks = make(chan struct{}, 1)
-	s.lease.asks = make(chan struct{}, 1)
+	s.lease.asks, s.lease.beaten = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.runs.sizes = options.Slots
 	s.runs.used = map[string]int{}
 	s.runs.byID = map[int64]*activeRun{}

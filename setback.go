@@ -6,32 +6,60 @@ import (
 	"time"
 )
 
+// clocks are what the store's clock and this machine's showed at about the same moment.
+type clocks struct {
+	// store is what the store's clock showed, at a moment between asked and answered, which are on the monotonic clock.
+	store, asked, answered time.Time
+	// wall is what this machine's clock showed when the store was asked.
+	wall time.Time
+}
+
+// middle is how long after asked the store is taken to have read its clock: the error is half of the way there and back at
+// most.
+func (c *clocks) middle() time.Duration { return c.answered.Sub(c.asked) / 2 }
+
+// offset is how far this machine's clock is ahead of the store's.
+func (c *clocks) offset() time.Duration {
+	return c.wall.Add(c.middle()).Sub(c.store).Round(time.Microsecond)
+}
+
+// now is what the store's clock shows now, if nobody has set it since.
+func (c *clocks) now() time.Time { return c.store.Add(time.Since(c.asked.Add(c.middle()))) }
+
+// jumpLeast is what counts as a jump: more than a clock is slewed between two looks.
+const jumpLeast = 2 * time.Second
+
+// jump is by how much the store's clock has jumped since before, at the least: a slow answer must not look like
+// a jump. 0: by less than jumpLeast, if at all.
+func (c *clocks) jump(before *clocks) time.Duration {
+	passed := c.store.Sub(before.store)
+	if ahead := passed - c.answered.Sub(before.asked); ahead >= jumpLeast {
+		return ahead
+	}
+	if ahead := passed - c.asked.Sub(before.answered); ahead <= -jumpLeast {
+		return ahead
+	}
+	return 0
+}
+
 // A clockWatch compares the store's clock with the monotonic one of this process.
 // It is used by whoever holds Scheduler.claiming.
 type clockWatch struct {
 	log  *slog.Logger
-	wall time.Time
-	mono time.Time
+	last *clocks
 }
 
-// jumpLeast is what counts as a jump: more than a clock is slewed between two polls.
-const jumpLeast = 2 * time.Second
-
-// see takes the store's present time and returns by how much its clock has jumped since the
-// last time; 0 for none. A jump forward needs nothing more: the claim that saw it has found what became
+// see takes what a claim told of the clocks and returns by how much the store's has jumped since the
+// last time; 0 for none. After a jump forward the claim that saw it has found what became
 // due, as after an outage.
-func (w *clockWatch) see(wall time.Time) time.Duration {
-	mono := time.Now()
+func (w *clockWatch) see(now *clocks) time.Duration {
 	var jump time.Duration
-	if !w.mono.IsZero() {
-		jump = wall.Sub(w.wall) - mono.Sub(w.mono)
-		if jump > -jumpLeast && jump < jumpLeast {
-			jump = 0
-		} else {
+	if w.last != nil {
+		if jump = now.jump(w.last); jump != 0 {
 			w.log.Warn("the clock jumped, or the machine slept", "by", jump)
 		}
 	}
-	w.wall, w.mono = wall, mono
+	w.last = now
 	return jump
 }
 

@@ -1,0 +1,94 @@
+package ruqi_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+// A logText keeps what is logged.
+type logText struct {
+	mu sync.Mutex // guards b
+	b  bytes.Buffer
+}
+
+func (l *logText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *logText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func (l *logText) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// When the store's clock jumps forward past all leases, as it may when another server takes its place, the instances
+// give each other the time to say that they live. One that does not is rescued all the same.
+func TestAForwardJumpOfTheStoresClockTakesNobodysRuns(t *testing.T) {
+	for phase := range 12 { // of the heartbeats, 3 s apart
+		t.Run(fmt.Sprint("phase ", phase), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clock, l := &wallClock{}, &logText{}
+				store := memory.Open(memory.Options{Now: clock.now})
+				g := &gate{Store: store}
+				registry := newRegistry()
+				ruqi.Func(registry, "work", func(ctx context.Context, _ struct{}) error { return sleeping(time.Hour)(ctx) })
+				var all []*ruqi.Scheduler
+				for i, s := range []ruqi.JobStore{store, store, g} {
+					name := fmt.Sprint("i", i)
+					options := ruqi.Options{Instance: name, Logger: l.logger(), Slots: map[string]int{name: 1}, Drain: -1}
+					all = append(all, newScheduler(t, s, registry, options))
+					if err := all[i].Start(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					_, _, err := all[i].AddJob(t.Context(), ruqi.JobSpec{ID: name, Executor: name, Trigger: trigger.Every(1000 * time.Hour), Task: ruqi.Call("work", nil)}, ruqi.Fail)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := all[i].RunNow(t.Context(), name, nil); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(700 * time.Millisecond)
+				}
+				time.Sleep(30*time.Second + time.Duration(phase)*250*time.Millisecond)
+				release := g.hold() // dead from now on
+				clock.jump(time.Minute)
+				check := func(when string, last ruqi.RunState) {
+					t.Helper()
+					for i, want := range []ruqi.RunState{ruqi.RunRunning, ruqi.RunRunning, last} {
+						if run := runs(t, all[0], fmt.Sprint("i", i))[0]; run.State != want {
+							t.Errorf("%s the run of instance %d is %s, want %s: %s", when, i, run.State, want, run.Reason)
+						}
+					}
+				}
+				time.Sleep(14 * time.Second)
+				check("within a lease after the jump", ruqi.RunRunning)
+				time.Sleep(10 * time.Second)
+				check("then", ruqi.RunLost)
+				if said := l.String(); strings.Contains(said, "lease lost") {
+					t.Errorf("the log says\n%s", said)
+				}
+				release()
+				for _, s := range all {
+					if err := s.Shutdown(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
+}
