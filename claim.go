@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,10 @@ const (
 	busyFor              = 100 * time.Millisecond
 	// leastWait is the first wait after a claim that found something due and could do nothing.
 	leastWait = time.Millisecond
+	// spreadMost is the longest wait, by chance, before a claim for a fire time that other instances wait for too: else all
+	// would come in the same microsecond, each time, and queue for the same rows or the one lock. It is some claims long and seen
+	// by nobody. Nothing depends on it but the load.
+	spreadMost = 5 * time.Millisecond
 	// The waits after a failed claim: doubled from the first to the last.
 	firstBackoff, lastBackoff = 100 * time.Millisecond, 5 * time.Second
 )
@@ -78,6 +83,9 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 				gather = busyWait
 			}
 			wait, fruitless = nextLook(&claimed, gather, fruitless)
+			if claimed.Instances > 1 && aimed(&claimed) {
+				wait += rand.N(spreadMost)
+			}
 			if s.unread.grown.Swap(false) { // what was found unreadable stood in the way of others
 				wait, fruitless = 0, leastWait
 			}
@@ -100,6 +108,12 @@ func nextLook(claimed *Claimed, gather, fruitless time.Duration) (wait, nextFrui
 		return 0, leastWait
 	}
 	return fruitless, min(2*fruitless, pollEvery)
+}
+
+// aimed reports whether the wait after a claim ends at the time of a fire, which all instances know, and not with the poll or
+// because something is due already.
+func aimed(claimed *Claimed) bool {
+	return claimed.Next != nil && claimed.Next.After(claimed.Now) && claimed.Next.Sub(claimed.Now) < pollEvery
 }
 
 // claim makes one step: it takes what is due within the free slots, and starts it.

@@ -138,3 +138,83 @@ func TestAClaimWhoseAnswerIsLostIsBegunAnewByTheStoresClock(t *testing.T) {
 		})
 	}
 }
+
+// A timed store notes when claims ask it, and may tell of more instances than there are.
+type timed struct {
+	*memory.Store
+	others int
+	mu     sync.Mutex // guards asked
+	asked  []time.Time
+}
+
+func (s *timed) Claim(ctx context.Context, r ruqi.ClaimRequest, decide func(time.Time, []ruqi.Due) []ruqi.Plan) (ruqi.Claimed, error) {
+	s.mu.Lock()
+	s.asked = append(s.asked, time.Now())
+	s.mu.Unlock()
+	claimed, err := s.Store.Claim(ctx, r, decide)
+	claimed.Instances += s.others
+	return claimed, err
+}
+
+// Instances that wait for the same fire do not all come at once; one that is alone comes in time.
+func TestClaimsForAFireAreSpreadAmongInstances(t *testing.T) {
+	for _, others := range []int{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			store := &timed{Store: memory.Open(memory.Options{}), others: others}
+			s := newScheduler(t, store, newRegistry(), ruqi.Options{})
+			if err := s.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			const period = 730 * time.Millisecond // its fires do not fall on the polls, which follow claims by a second
+			if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(period), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(200 * period)
+			late := map[time.Duration]bool{}
+			all := runs(t, s, "j")
+			for _, run := range all {
+				d := run.Started.Sub(run.Nominal)
+				late[d] = true
+				if d < 0 || d >= 5*time.Millisecond {
+					t.Errorf("with %d others a run began %s after its time", others, d)
+				}
+			}
+			if len(all) < 150 || others == 0 && (len(late) != 1 || !late[0]) || others > 0 && len(late) < 100 {
+				t.Errorf("with %d others %d runs came %d different times late", others, len(all), len(late))
+			}
+			// What was started by hand does not wait: its hint is followed at once, or gathered.
+			begin := time.Now()
+			for range 20 {
+				run, err := s.RunNow(t.Context(), "j", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.WaitRun(t.Context(), run.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if took := time.Since(begin); took > 20*10*time.Millisecond {
+				t.Errorf("with %d others 20 runs by hand took %s", others, took)
+			}
+			// Nor does the poll, when there is nothing to wait for.
+			if _, err := s.PauseJob(t.Context(), "j"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2 * time.Second)
+			store.mu.Lock()
+			store.asked = nil
+			store.mu.Unlock()
+			time.Sleep(10*time.Second + time.Millisecond)
+			store.mu.Lock()
+			for i, at := range store.asked[1:] {
+				if gap := at.Sub(store.asked[i]); gap != time.Second {
+					t.Errorf("with %d others a poll came after %s", others, gap)
+				}
+			}
+			store.mu.Unlock()
+			if err := s.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
