@@ -37,8 +37,12 @@ type hammer struct {
 	site  *site
 	gate  *gateway
 	slots []*slot
-	// server is nil when the store is a file.
+	// server is hit, too, and so is the network to it; nil: neither is.
 	server *postgrestest.Server
+	// clocks are how far those of the services are off; nil: the services are the program.
+	clocks []time.Duration
+	// orders are the jobs, whose steady triggers end at a time.
+	orders func(end time.Time) []order
 	agenda agenda
 	down   bool // the server is
 	counts map[string]int
@@ -47,12 +51,12 @@ type hammer struct {
 // TestCrashHammerFile hammers services that share a file.
 func TestCrashHammerFile(t *testing.T) {
 	t.Parallel()
-	h := &hammer{t: t, r: random(t), site: newSite(t)}
-	h.run(pick(12*time.Second, 60*time.Second), nil)
+	h := &hammer{t: t, r: random(t), site: newSite(t), orders: anvil}
+	h.run(pick(10*time.Second, 60*time.Second), nil)
 }
 
 // run hits for so long, lets everything heal, and judges.
-func (h *hammer) run(length time.Duration, outages []outage) {
+func (h *hammer) run(length time.Duration, outages []outage) history {
 	h.t.Helper()
 	h.gate, h.counts, h.site.tells = newGateway(), map[string]int{}, true
 	living, stop := context.WithCancel(h.t.Context())
@@ -62,7 +66,7 @@ func (h *hammer) run(length time.Duration, outages []outage) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	all := anvil(time.Now().Add(length + calmEnd + 2*time.Second))
+	all := h.orders(time.Now().Add(length + calmEnd + 2*time.Second))
 	u := &users{site: h.site, gate: h.gate, ledger: newLedger(), wait: 10 * time.Second, retires: true, byHand: byHand(all)}
 	addAll(h.t, u, first.client, all)
 	watching, look := context.WithCancel(h.t.Context())
@@ -92,20 +96,25 @@ func (h *hammer) run(length time.Duration, outages []outage) {
 	w.instances(hammerSlots, healWait)
 	stop()
 	h.end()
-	show(h.t, w.judge(verdictOf(h.t, h.site, u)))
+	verdict := verdictOf(h.t, h.site, u)
+	show(h.t, w.judge(verdict))
+	return verdict
 }
 
 // furnish starts a service in each slot, behind a network of its own if there is a server.
 func (h *hammer) furnish(ctx context.Context) {
 	h.t.Helper()
 	for n := range hammerSlots {
-		s := &slot{site: h.site, gate: h.gate, n: n, address: h.site.address}
+		s := &slot{site: h.site, gate: h.gate, n: n}
+		if h.clocks != nil {
+			s.way.clock = &h.clocks[n]
+		}
 		if h.server != nil {
 			var err error
 			if s.network, err = netfault.Open(h.t.Context(), fmt.Sprintf("127.0.0.1:%d", h.server.Port())); err != nil {
 				h.t.Fatal(err)
 			}
-			if s.address, err = through(h.site.address, s.network.Addr()); err != nil {
+			if s.way.address, err = through(h.site.address, s.network.Addr()); err != nil {
 				h.t.Fatal(err)
 			}
 		}

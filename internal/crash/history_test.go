@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -284,13 +285,35 @@ func (j *judge) overlap(s subject, rows []ruqi.Run) {
 	}
 	// Of one instant, ends come first: the store writes them before it lets others start.
 	slices.SortStableFunc(steps, func(a, b step) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.delta, b.delta)) })
-	active := 0
+	active := map[int64]bool{}
 	for _, p := range steps {
-		if active += p.delta; active > s.maxInstances && p.delta > 0 {
-			j.fault("run %d was started at %s as the %d. at once; max_instances is %d", p.run, stamp(p.at), active, s.maxInstances)
+		if p.delta < 0 {
+			delete(active, p.run)
+			continue
+		}
+		if active[p.run] = true; len(active) > s.maxInstances {
+			delete(active, p.run)
+			j.fault("run %d was started at %s as the %d. at once beside %s; max_instances is %d", p.run, stamp(p.at), len(active)+1, describe(rows, active), s.maxInstances)
 			return
 		}
 	}
+}
+
+// describe tells how the runs went that are in the set.
+func describe(rows []ruqi.Run, which map[int64]bool) string {
+	var parts []string
+	for i := range rows {
+		r := &rows[i]
+		if !which[r.ID] {
+			continue
+		}
+		end := "now"
+		if r.Finished != nil {
+			end = stamp(*r.Finished)
+		}
+		parts = append(parts, fmt.Sprintf("%d (%s of %s from %s to %s)", r.ID, r.State, r.Owner.Instance, stamp(*r.Started), end))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // count checks the job's own count of its runs.

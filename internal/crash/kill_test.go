@@ -32,14 +32,15 @@ func TestCrashKill(t *testing.T) {
 		seed := r.Uint64()
 		t.Run(fmt.Sprintf("round %d", round+1), func(t *testing.T) {
 			t.Logf("seed of the round: %d", seed)
-			killRound(t, rand.New(rand.NewPCG(seed, 0)), seed)
+			killRound(t, newSite(t), seed, killsPerRound)
 		})
 	}
 }
 
-func killRound(t *testing.T, r *rand.Rand, seed uint64) {
+// killRound kills the service of an empty site so many times.
+func killRound(t *testing.T, s *site, seed uint64, kills int) {
 	t.Helper()
-	s := newSite(t)
+	r := rand.New(rand.NewPCG(seed, 0))
 	u := &users{site: s, gate: newGateway(), ledger: newLedger(), wait: 10 * time.Second}
 	all := orders(true)
 	v, c := s.start()
@@ -47,7 +48,7 @@ func killRound(t *testing.T, r *rand.Rand, seed uint64) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	u.begin(ctx, all, seed)
-	for range killsPerRound {
+	for range kills {
 		wait := time.NewTimer(time.Duration(r.Int64N(int64(mostLife))))
 		select {
 		case <-wait.C:

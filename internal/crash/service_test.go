@@ -5,6 +5,7 @@ package crash_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -27,6 +29,9 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(clockName) != "" {
+		os.Exit(serveByClock())
+	}
 	os.Exit(build(m))
 }
 
@@ -67,6 +72,10 @@ func random(t *testing.T) *rand.Rand {
 
 const (
 	lease = time.Second
+	// drain is shorter than the longest commands, and longer than most.
+	drain = 5 * time.Second
+	// commandSlots are enough for what a load runs at once.
+	commandSlots = 48
 	// readyWait bounds the start of a service: it takes a tenth of a second, on a machine that does other
 	// things ten times as long.
 	readyWait = 30 * time.Second
@@ -129,30 +138,47 @@ type service struct {
 	err   error
 }
 
+// A way is how a service is started. The zero value is the program on the site's store.
+type way struct {
+	// address is the store's; empty: the site's.
+	address string
+	// front is a command that the program is started below.
+	front []string
+	// clock starts, in place of the program, a scheduler whose clock is off by that: see clock_test.go.
+	clock *time.Duration
+}
+
 // launch starts a service, below the command given in front if there is one.
 func (s *site) launch(front ...string) *service {
 	s.t.Helper()
-	v, err := s.launchOn(s.address, front...)
+	v, err := s.launchBy(way{front: front})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return v
 }
 
-// launchOn does the same with an address of its own for the store. Any goroutine may call it while the test lasts.
-func (s *site) launchOn(address string, front ...string) (*service, error) {
+// launchBy starts a service. Any goroutine may call it while the test lasts.
+func (s *site) launchBy(w way) (*service, error) {
 	s.mu.Lock()
 	s.lives++
 	life := s.lives
 	s.mu.Unlock()
-	args := append(front, program, "serve", "--data-dir", s.dir, "--store", address,
-		"--listen", "127.0.0.1:0", "--lease", s.lease.String(), "--drain", "5s", "--slots", "command=48", "--log-level", "info")
+	w.address = cmp.Or(w.address, s.address)
+	args := append(slices.Clone(w.front), program, "serve", "--data-dir", s.dir, "--store", w.address,
+		"--listen", "127.0.0.1:0", "--lease", s.lease.String(), "--drain", drain.String(), "--slots", fmt.Sprintf("command=%d", commandSlots), "--log-level", "info")
+	if w.clock != nil {
+		args = []string{os.Args[0]}
+	}
 	v := &service{site: s, cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
 	var err error
 	if v.log, err = os.Create(filepath.Join(s.dir, fmt.Sprintf("life-%04d.log", life))); err != nil {
 		return nil, err
 	}
 	v.cmd.Stderr = v.log
+	if w.clock != nil {
+		v.cmd.Env = append(os.Environ(), s.clockEnv(w)...)
+	}
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		return nil, errors.Join(err, v.log.Close())
@@ -247,7 +273,24 @@ func (v *service) term() {
 	}
 }
 
-// hear reads what the services said: a panic, or an error that no kill explains, is a fault.
+// explained are errors that stand for nothing worse than a service that was stopped, cut off, or slow, for longer than its lease.
+var explained = [][]byte{
+	[]byte("lease lost"),
+	[]byte("the lease could not be trusted any more"),
+	[]byte("a claimed run was never started; ending it as lost"), // it follows the one before
+}
+
+// isFault reports whether a line that a service said is a panic, or an error that nothing here explains.
+func isFault(line []byte) bool {
+	for _, begin := range []string{"panic:", "fatal error:", "WARNING: DATA RACE"} {
+		if bytes.HasPrefix(line, []byte(begin)) {
+			return true
+		}
+	}
+	return bytes.Contains(line, []byte("level=ERROR")) && !slices.ContainsFunc(explained, func(e []byte) bool { return bytes.Contains(line, e) })
+}
+
+// hear reads what the services said, and tells of faults.
 func (s *site) hear() {
 	names, err := filepath.Glob(filepath.Join(s.dir, "life-*.log"))
 	if err != nil {
@@ -261,9 +304,7 @@ func (s *site) hear() {
 			continue
 		}
 		for line := range bytes.Lines(text) {
-			bad := bytes.Contains(line, []byte("level=ERROR")) && !bytes.Contains(line, []byte("lease lost")) ||
-				bytes.HasPrefix(line, []byte("panic:")) || bytes.HasPrefix(line, []byte("fatal error:")) || bytes.Contains(line, []byte("DATA RACE"))
-			if bad && told < 10 {
+			if isFault(line) && told < 10 {
 				s.t.Errorf("%s: %s", filepath.Base(name), bytes.TrimSpace(line))
 				told++
 			}

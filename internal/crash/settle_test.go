@@ -16,6 +16,8 @@ import (
 const (
 	// settleWait bounds how long everything that is left may take: what waits in queues are seconds of work.
 	settleWait = 90 * time.Second
+	// leftShown is how much of what is left is shown when that was not enough.
+	leftShown = 5
 )
 
 // lastFires is how long the triggers still go on after their next fire: so that fires go by without a kill,
@@ -59,19 +61,28 @@ func settle(t *testing.T, l *ledger, c *client.Client) {
 	}
 	close(work)
 	group.Wait()
+	limit, stop := context.WithTimeout(t.Context(), 2*settleWait)
+	defer stop()
+	var active ruqi.JobPage
+	var alive ruqi.RunPage
 	await(t, "end of all runs", settleWait, func() bool {
-		active, err := c.Jobs(ctx, ruqi.JobQuery{State: ruqi.JobActive, Limit: 1})
-		if err != nil {
+		var err error
+		if active, err = c.Jobs(limit, ruqi.JobQuery{State: ruqi.JobActive, Limit: leftShown}); err != nil {
 			t.Error(err)
 			return true
 		}
-		alive, err := c.Runs(ctx, ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunQueued, ruqi.RunRunning}, Limit: 1})
-		if err != nil {
+		if alive, err = c.Runs(limit, ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunQueued, ruqi.RunRunning}, Limit: leftShown}); err != nil {
 			t.Error(err)
 			return true
 		}
 		return len(active.Jobs) == 0 && len(alive.Runs) == 0
 	})
+	for _, job := range active.Jobs {
+		t.Logf("left: job %s is active, %d of it ran; its next time is %v, %s", job.ID, job.RunCount, job.NextNominal, job.Parked)
+	}
+	for _, run := range alive.Runs {
+		t.Logf("left: run %+v", run)
+	}
 }
 
 // endJob makes one job come to its end.

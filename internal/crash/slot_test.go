@@ -28,8 +28,8 @@ type slot struct {
 	site *site
 	gate *gateway
 	n    int
-	// address is the store's, by way of network if there is one.
-	address string
+	// way is how the service is started: over network if there is one.
+	way     way
 	network *netfault.Proxy
 	group   sync.WaitGroup
 
@@ -59,7 +59,7 @@ func (s *slot) begin(ctx context.Context) {
 
 // live starts a service and stays with it until it has ended, or ctx has. It reports whether the service has listened.
 func (s *slot) live(ctx context.Context) bool {
-	v, err := s.site.launchOn(s.address)
+	v, err := s.site.launchBy(s.way)
 	if err != nil {
 		s.site.t.Error(err)
 		return false
