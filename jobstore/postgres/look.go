@@ -130,8 +130,8 @@ const active = `(SELECT count(*) FROM rq_run a WHERE a.job_id = j.id AND a.state
 
 // startable says that a queued row of the job named j may start; the rules are those of ruqi.JobStore.Claim.
 const startable = `(` + active + ` < greatest(j.max_instances, 1) AND EXISTS (SELECT FROM rq_run q
-		WHERE q.job_id = j.id AND q.state = 0 AND q.batch = 0 AND q.due <= @now AND (q.cause = 1 OR j.state <> 1))
-	OR j.state <> 1 AND EXISTS (SELECT FROM rq_run q WHERE q.job_id = j.id AND q.state = 0 AND q.batch <> 0 AND q.due <= @now
+		WHERE q.job_id = j.id AND q.state < 2 AND q.` + stateIs + ` 0 AND q.batch = 0 AND q.due <= @now AND (q.cause = 1 OR j.state <> 1))
+	OR j.state <> 1 AND EXISTS (SELECT FROM rq_run q WHERE q.job_id = j.id AND q.state < 2 AND q.` + stateIs + ` 0 AND q.batch <> 0 AND q.due <= @now
 		AND NOT EXISTS (SELECT FROM rq_run o WHERE o.job_id = q.job_id AND o.state < 2 AND o.batch = q.batch AND (o.state = 1 OR o.id < q.id) OFFSET 0)))`
 
 // waiting joins the jobs (j) that have queued rows which are due, q.due being the time of the oldest.
