@@ -128,14 +128,16 @@ const lanes = `lane (seq) AS (
 // active counts the active runs of the job named j.
 const active = `(SELECT count(*) FROM rq_run a WHERE a.job_id = j.id AND a.state < 2 AND (a.state = 1 OR a.batch <> 0))`
 
-// startable says that a queued row of the job named j may start; the rules are those of ruqi.JobStore.Claim.
+// startable says that a queued row of the job named j may start; the rules are those of ruqi.JobStore.Claim. OFFSET 0 keeps
+// the planner from reading the rows of all jobs at once in place of those of one.
 const startable = `(` + active + ` < greatest(j.max_instances, 1) AND EXISTS (SELECT FROM rq_run q
-		WHERE q.job_id = j.id AND q.state < 2 AND q.` + stateIs + ` 0 AND q.batch = 0 AND q.due <= @now AND (q.cause = 1 OR j.state <> 1))
+		WHERE q.job_id = j.id AND q.state < 2 AND q.` + stateIs + ` 0 AND q.batch = 0 AND q.due <= @now AND (q.cause = 1 OR j.state <> 1) OFFSET 0)
 	OR j.state <> 1 AND EXISTS (SELECT FROM rq_run q WHERE q.job_id = j.id AND q.state < 2 AND q.` + stateIs + ` 0 AND q.batch <> 0 AND q.due <= @now
-		AND NOT EXISTS (SELECT FROM rq_run o WHERE o.job_id = q.job_id AND o.state < 2 AND o.batch = q.batch AND (o.state = 1 OR o.id < q.id) OFFSET 0)))`
+		AND NOT EXISTS (SELECT FROM rq_run o WHERE o.job_id = q.job_id AND o.state < 2 AND o.batch = q.batch AND (o.state = 1 OR o.id < q.id) OFFSET 0) OFFSET 0))`
 
 // waiting joins the jobs (j) that have queued rows which are due, q.due being the time of the oldest.
-const waiting = `(SELECT r.job_id, min(r.due) AS due FROM rq_run r WHERE r.state = 0 AND r.due <= @now GROUP BY r.job_id) q
+const waiting = `(SELECT o.job_id, min(o.due) AS due
+		FROM (SELECT r.job_id, r.due FROM rq_run r WHERE r.state = 0 AND r.due <= @now ORDER BY r.due OFFSET 0) o GROUP BY o.job_id) q
 	CROSS JOIN LATERAL (SELECT n.seq FROM rq_definition n WHERE n.id = q.job_id OFFSET 0) d JOIN rq_job j ON j.seq = d.seq`
 
 // sqlLook tells, without a lock, what a claim could take and when it is to look again. Without pools it speaks of all.
