@@ -92,3 +92,60 @@ func TestAForwardJumpOfTheStoresClockTakesNobodysRuns(t *testing.T) {
 		})
 	}
 }
+
+// When a server that was away for longer than a lease comes back, the instances do not hear of it at the same moment. The
+// first gives the others time to say that they live. One that does not is rescued all the same.
+func TestTheFirstBackAfterAnOutageTakesNobodysRuns(t *testing.T) {
+	for phase := range 12 { // of the heartbeats, 3 s apart
+		t.Run(fmt.Sprint("phase ", phase), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := memory.Open(memory.Options{})
+				registry := newRegistry()
+				ruqi.Func(registry, "work", func(ctx context.Context, _ struct{}) error { return sleeping(time.Hour)(ctx) })
+				var all []*ruqi.Scheduler
+				gates := []*gate{{Store: store}, {Store: store}, {Store: store}}
+				for i, g := range gates {
+					name := fmt.Sprint("i", i)
+					all = append(all, newScheduler(t, g, registry, ruqi.Options{Instance: name, Slots: map[string]int{name: 1}, Drain: -1}))
+					if err := all[i].Start(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					_, _, err := all[i].AddJob(t.Context(), ruqi.JobSpec{ID: name, Executor: name, Trigger: trigger.Every(1000 * time.Hour), Task: ruqi.Call("work", nil)}, ruqi.Fail)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if _, err := all[i].RunNow(t.Context(), name, nil); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(700 * time.Millisecond)
+				}
+				time.Sleep(30*time.Second + time.Duration(phase)*250*time.Millisecond)
+				for _, g := range gates {
+					g.refuse.Store(true)
+				}
+				time.Sleep(40 * time.Second)
+				gates[0].refuse.Store(false)
+				time.Sleep(5 * time.Second)
+				gates[1].refuse.Store(false)
+				check := func(when string, last ruqi.RunState) {
+					t.Helper()
+					for i, want := range []ruqi.RunState{ruqi.RunRunning, ruqi.RunRunning, last} {
+						if run := runs(t, all[0], fmt.Sprint("i", i))[0]; run.State != want {
+							t.Errorf("%s the run of instance %d is %s, want %s: %s", when, i, run.State, want, run.Reason)
+						}
+					}
+				}
+				time.Sleep(8 * time.Second)
+				check("within a lease after the outage", ruqi.RunRunning)
+				time.Sleep(20 * time.Second)
+				check("then", ruqi.RunLost)
+				gates[2].refuse.Store(false)
+				for _, s := range all {
+					if err := s.Shutdown(t.Context()); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		})
+	}
+}

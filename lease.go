@@ -148,6 +148,10 @@ func (s *Scheduler) beat(ctx context.Context, epoch int64) error {
 	if last := s.lease.lastClocks(); last != nil {
 		s.holdRescues(seen.jump(last))
 	}
+	if epoch != 0 && !s.lease.trusted() {
+		// Whatever kept this instance from the store may have kept the others, too: they get a lease's time to say that they live.
+		s.lease.holdOff(time.Now().Add(s.options.Lease))
+	}
 	s.lease.renewed(instance.Owner, asked.Add(s.options.Lease-s.heartbeat()), seen)
 	if offset := seen.offset(); offset > jumpLeast || offset < -jumpLeast {
 		s.log.Debug("this machine's clock and the store's differ", "by", offset)
