@@ -26,6 +26,8 @@ var claimRules = []rule{
 		law: "a claim takes at most Limit jobs, 500 when it is 0"},
 	{name: "Claim/lease", check: claimLease,
 		law: "a claim of an owner whose lease is not alive on the store's clock is ErrLeaseLost, and nothing is taken"},
+	{name: "Claim/life that was ended", check: claimEndedLife,
+		law: "a claim of a life that was rescued, or has said goodbye, is ErrLeaseLost, whatever the store's clock says later"},
 	{name: "Claim/instances", check: claimInstances,
 		law: "Instances counts the instances alive on the store's clock, the owner's own included, with and without something due"},
 	{name: "Claim/no plan", check: claimNoPlan,
@@ -197,6 +199,35 @@ func claimLimit(p *probe) {
 	equal(p, "the number of jobs shown with limit 7", len(p.offered(r)), 7)
 	r.Limit = 505
 	equal(p, "the number of jobs shown with limit 505", len(p.offered(r)), 505)
+}
+
+func claimEndedLife(p *probe) {
+	other := p.owner("other")
+	for _, c := range []struct {
+		what string
+		end  func(ruqi.Instance)
+	}{
+		{"rescued", func(ruqi.Instance) {
+			p.clock.move(20 * time.Second)
+			_, err := p.Rescue(p.ctx, other, 1, lose) // of two runs one, so that the life stays known
+			p.must("rescue", err)
+		}},
+		{"that said goodbye", func(i ruqi.Instance) {
+			_, err := p.Beat(p.ctx, ruqi.Instance{Owner: i.Owner})
+			p.must("goodbye", err)
+		}},
+	} {
+		i := p.beat("a "+c.what, 10*time.Second)
+		for n := range 2 {
+			p.startOne(i.Owner, fmt.Sprint(c.what, n))
+		}
+		c.end(i)
+		p.clock.move(-15 * time.Second) // before the lease's old end
+		p.addJob("due " + c.what)
+		_, err := p.Claim(p.ctx, request(i.Owner), planner(once).decide)
+		p.wantErr("a claim of a life "+c.what, err, ruqi.ErrLeaseLost)
+		p.clock.move(15 * time.Second)
+	}
 }
 
 func claimLease(p *probe) {

@@ -3,6 +3,7 @@ package jobstoretest_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -55,6 +56,15 @@ var claimFaults = []fault{
 		b.beat = func(ctx context.Context, i ruqi.Instance) (ruqi.Instance, error) {
 			i.Lease *= 1000
 			return b.Store.Beat(ctx, i)
+		}
+	}),
+	breaking("looks at the lease's old end alone", "Claim/life that was ended", func(b *broken) {
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			c, err := b.Store.Claim(ctx, r, decide)
+			if errors.Is(err, ruqi.ErrLeaseLost) && strings.HasPrefix(r.Owner.Instance, "a rescued") {
+				return ruqi.Claimed{}, nil
+			}
+			return c, err
 		}
 	}),
 	breaking("hands out the same row twice", "Claim/once", func(b *broken) {

@@ -67,7 +67,7 @@ func (l *life) sortByID() {
 // alive returns the life of an owner whose lease holds, or nil.
 func (s *Store) alive(owner ruqi.Owner, now int64) *life {
 	i := s.instances[owner.Instance]
-	if i == nil || i.life.owner != owner || i.leaseUntil <= now {
+	if i == nil || i.life.owner != owner || i.lease == 0 || i.leaseUntil <= now { // 0: it said goodbye, or was rescued
 		return nil
 	}
 	return i.life

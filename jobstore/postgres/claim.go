@@ -70,7 +70,7 @@ type candidate struct {
 }
 
 // sqlOwner reads the clock and looks at the lease, which nobody can end until the step does.
-var sqlOwner = claimText(`SELECT @now, txid_current(), i.lease_until > @now
+var sqlOwner = claimText(`SELECT @now, txid_current(), i.lease > 0 AND i.lease_until > @now
 	AND NOT EXISTS (SELECT FROM rq_instance l WHERE l.name = i.name AND l.epoch > i.epoch)
 	FROM rq_instance i WHERE i.name = @name AND i.epoch = @epoch FOR KEY SHARE`)
 

@@ -155,7 +155,7 @@ head AS (SELECT j.pool, CASE WHEN j.id <> ALL (@except) THEN j.next_due ELSE (SE
 ready AS (SELECT j.pool, q.due FROM @waiting
 	WHERE (cardinality(@pools) = 0 OR j.pool = ANY (@pools)) AND j.needs = ANY (@needs) AND j.id <> ALL (@except) AND @startable)
 SELECT @now,
-	EXISTS (SELECT FROM rq_instance i WHERE i.name = @name AND i.epoch = @epoch AND i.lease_until > @now
+	EXISTS (SELECT FROM rq_instance i WHERE i.name = @name AND i.epoch = @epoch AND i.lease > 0 AND i.lease_until > @now
 		AND NOT EXISTS (SELECT FROM rq_instance l WHERE l.name = i.name AND l.epoch > i.epoch)),
 	EXISTS (SELECT FROM unnest(@pools, @slots) s (pool, free) CROSS JOIN (SELECT * FROM head UNION ALL SELECT * FROM ready) w
 		WHERE s.free > 0 AND w.pool = s.pool AND w.due <= @now),

@@ -107,7 +107,7 @@ type look struct {
 	waiting *waiting
 }
 
-const sqlLease = `SELECT lease_until FROM rq_instance WHERE name = ? AND epoch = ?
+const sqlLease = `SELECT lease_until FROM rq_instance WHERE name = ? AND epoch = ? AND lease > 0
 	AND epoch = (SELECT max(epoch) FROM rq_instance WHERE name = ?)`
 
 // lease returns ruqi.ErrLeaseLost unless the owner's lease is alive.
