@@ -8,6 +8,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/ruqi-dev/ruqi"
 )
 
 const (
@@ -90,6 +92,7 @@ func verdictOf(t *testing.T, s *site, u *users) history {
 	h := u.ledger.judge(t, s, false)
 	s.judgeMarks(t, h, u.ledger)
 	t.Logf("%d of %d requests answered; %s", u.heard.Load(), u.asked.Load(), counted(h))
+	show(t, judgeFailures(h.runs))
 	await(t, "end of the commands", orphanWait, func() bool { return len(s.orphans()) == 0 })
 	if left := s.orphans(); len(left) > 0 {
 		t.Errorf("commands of services that are gone are left: %q", left)
@@ -109,4 +112,15 @@ func (s *site) judgeMarks(t *testing.T, h history, l *ledger) {
 			show(t, judgeMarks(id, nil, rows))
 		}
 	}
+}
+
+// judgeFailures tells of runs that failed: no command of a load does by itself.
+func judgeFailures(rows []ruqi.Run) []string {
+	j := &judge{}
+	for i := range rows {
+		if r := &rows[i]; r.State == ruqi.RunFailed || r.State == ruqi.RunTimedOut {
+			j.fault("%s: run %d of %s is %s: %s", r.JobID, r.ID, r.Owner.Instance, r.State, r.Reason)
+		}
+	}
+	return j.faults
 }
