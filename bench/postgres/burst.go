@@ -21,13 +21,14 @@ func (p *plan) burst(ctx context.Context, out io.Writer, s *server) (err error) 
 	}
 	defer func() { err = errors.Join(err, g.stop(), place.close()) }()
 	fmt.Fprintf(out, "\n%d jobs due within one second, 3 instances; the promise: all started within 10 s, none twice.\n\n", p.crowd)
-	fmt.Fprintln(out, "| | last started after, s | last ended after, s | rows | different fires | function called | CPU µs a run | other CPU % |\n| --- | --- | --- | --- | --- | --- | --- | --- |")
+	fmt.Fprintln(out, "| | last started after, s | last ended after, s | rows | different fires | function called | CPU µs a run | client | server | other CPU % |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |")
 	for _, name := range []string{"unknown to the instances", "the same jobs again"} {
 		b, err := p.oneBurst(ctx, s, g, place)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "| %s | %.2f | %.2f | %d | %d | %d | %.1f | %.0f |\n", name, b.started, b.ended, b.rows, b.fires, b.called, perRun(b.sample), b.sample.other())
+		fmt.Fprintf(out, "| %s | %.2f | %.2f | %d | %d | %d | %.0f | %.0f | %.0f | %.0f |\n", name, b.started, b.ended, b.rows, b.fires, b.called,
+			perRun(b.sample), perRunClient(b.sample), perRunServer(b.sample), b.sample.other())
 		if b.fires != b.rows || b.called != int64(b.rows) || b.rows != p.crowd {
 			return fmt.Errorf("%d jobs were due once; %d rows of %d fires, %d calls", p.crowd, b.rows, b.fires, b.called)
 		}
