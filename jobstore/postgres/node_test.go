@@ -15,6 +15,9 @@ import (
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
+// patience is for what takes a second or less on an idle machine.
+const patience = 30 * time.Second
+
 // A site is what the schedulers of a test have in common.
 type site struct {
 	t       *testing.T
@@ -107,6 +110,23 @@ func (s *site) starts(job string) []began {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.began), func(b began) bool { return b.run.JobID != job })
+}
+
+// rows returns the whole history of a job, oldest first.
+func (s *site) rows(n *ruqi.Scheduler, job string) []ruqi.Run {
+	s.t.Helper()
+	var all []ruqi.Run
+	for query := (ruqi.RunQuery{Job: job, Limit: ruqi.MaxPage}); ; {
+		page, err := n.Runs(s.t.Context(), query)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		all = append(all, page.Runs...)
+		if query.Cursor = page.Next; query.Cursor == "" {
+			slices.Reverse(all)
+			return all
+		}
+	}
 }
 
 // until looks again and again until it is so, and ends the test when it never is.

@@ -31,7 +31,7 @@ func (r *race) claimer(n int, s *postgres.Store, random *rand.Rand) {
 		if !c.claim() || !c.finish(random.IntN(len(c.mine)+1)) {
 			return
 		}
-		if random.IntN(60) == 0 && len(c.mine) > 0 {
+		if random.IntN(40) == 0 && len(c.mine) > 0 {
 			life++
 			if !c.die(fmt.Sprintf("claimer%d.%d", n, life)) {
 				return

@@ -37,10 +37,11 @@ var logToRead = map[string]string{
 
 // A race is what its members share. Each has a store of its own.
 type race struct {
-	t       *testing.T
-	address string
-	seed    uint64
-	over    chan struct{} // closed when its time is over
+	t *testing.T
+	// address is the judge's way to the database, through that of the members.
+	address, through string
+	seed             uint64
+	over             chan struct{} // closed when its time is over
 
 	mu      sync.Mutex // guards what follows
 	ids     []string   // jobs that were added and, as far as is known, not removed
@@ -55,13 +56,24 @@ type race struct {
 // dying on the way, and judges what is in the tables after it.
 func TestARaceOfEverybody(t *testing.T) {
 	server := postgrestest.New(t, postgrestest.Options{Settings: logToRead})
+	direct := server.Database(t)
+	newRace(t, direct, with(t, direct, parameter("lock_timeout", "0"))).run(server, raceTime)
+}
+
+// newRace makes a race whose members reach the database by one address, and its judge by another.
+func newRace(t *testing.T, direct, through string) *race {
 	r := &race{
-		t: t, address: with(t, server.Database(t), parameter("lock_timeout", "0")), seed: uint64(time.Now().UnixNano()), over: make(chan struct{}),
+		t: t, address: direct, through: through, seed: uint64(time.Now().UnixNano()), over: make(chan struct{}),
 		begun: map[string][]time.Time{}, ended: map[string][]time.Time{}, done: map[string]int{},
 	}
 	t.Logf("seed %d", r.seed)
+	return r
+}
+
+// run lets the race go on for so long, and judges it.
+func (r *race) run(server *postgrestest.Server, length time.Duration) {
 	first := r.open()
-	run(t, r.address, raceRecorders...)
+	run(r.t, r.address, raceRecorders...)
 	for range raceJobs {
 		r.add(first, r.newID())
 	}
@@ -83,9 +95,12 @@ func TestARaceOfEverybody(t *testing.T) {
 		defer close(rescued)
 		r.rescuer(r.open(), finished)
 	}()
-	wait := time.NewTimer(raceTime)
+	wait := time.NewTimer(length)
 	defer wait.Stop()
 	<-wait.C
+	for end := time.Now().Add(patience); r.lacks() != "" && !r.t.Failed() && time.Now().Before(end); {
+		r.pause(10 * time.Millisecond)
+	}
 	close(r.over)
 	group.Wait()
 	close(finished)
@@ -96,7 +111,7 @@ func TestARaceOfEverybody(t *testing.T) {
 
 // open opens one more store.
 func (r *race) open() *postgres.Store {
-	s, err := postgres.Open(r.t.Context(), r.address, postgres.Options{StepLimit: racePatience})
+	s, err := postgres.Open(r.t.Context(), r.through, postgres.Options{StepLimit: racePatience})
 	if err != nil {
 		r.t.Error(err)
 		panic(err) // of a goroutine that may not end the test
@@ -130,6 +145,18 @@ func (r *race) count(what string, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.done[what] += n
+}
+
+// lacks names something that has not happened yet, and without which the race is none; empty: all has.
+func (r *race) lacks() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, what := range []string{"add", "change", "change of many", "pause", "resume", "remove", "run now", "cancel", "rows cleaned", "runs rescued", "deaths", "runs ended", "looks"} {
+		if r.done[what] == 0 {
+			return what
+		}
+	}
+	return ""
 }
 
 // failed reports an error that is none of those allowed. ErrUnavailable is never allowed: the server is there, and whoever meets

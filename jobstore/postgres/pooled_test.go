@@ -1,0 +1,165 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/postgrestest"
+	"github.com/ruqi-dev/ruqi/jobstore/postgres"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+// covered checks that each fire of a job with one period has one outcome: a row, or being counted on the row after it.
+func covered(t *testing.T, rows []ruqi.Run, period time.Duration) {
+	t.Helper()
+	var last time.Time
+	for i := range rows {
+		row := &rows[i]
+		if row.Cause != ruqi.CauseSchedule {
+			continue
+		}
+		from := row.Nominal
+		if row.CoalescedFrom != nil {
+			from = *row.CoalescedFrom
+		}
+		if row.Nominal.Sub(from) != time.Duration(row.Coalesced)*period || !last.IsZero() && from.Sub(last) != period {
+			t.Errorf("%s: after %s comes a row of %s for %d more fires", row.JobID, last, row.Nominal, row.Coalesced)
+		}
+		last = row.Nominal
+	}
+}
+
+// Schedulers behind a PgBouncer that pools transactions work as others do, and a cut of all its sessions costs no fire.
+func TestSchedulersBehindPgBouncer(t *testing.T) {
+	const jobs, every = 12, 200 * time.Millisecond
+	server := postgrestest.New(t, postgrestest.Options{})
+	direct := server.Database(t)
+	b := newBouncer(t, direct)
+	said := &logged{}
+	s := &site{t: t, address: b.through(direct)}
+	options := ruqi.Options{Logger: slog.New(slog.NewTextHandler(said, nil))}
+	first, second, third := s.node("a", options), s.node("b", options), s.node("c", options)
+	id := func(i int) string { return fmt.Sprintf("job%02d", i) }
+	for i := range jobs {
+		s.add(first, ruqi.JobSpec{ID: id(i), Trigger: trigger.Every(every), Task: ruqi.Call("work", work{Takes: 20 * time.Millisecond, Says: "said"})})
+	}
+	ran := func(n int) func() bool {
+		return func() bool {
+			for i := range jobs {
+				if len(s.starts(id(i))) < n {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	until(t, patience, "each job has run three times", ran(3))
+
+	// What is edited on one is so on all, within their poll.
+	first.Pause()
+	s.add(first, ruqi.JobSpec{ID: "added", Trigger: trigger.Every(time.Hour), Task: ruqi.Call("work", work{Takes: time.Hour})})
+	run, err := second.RunNow(t.Context(), "added", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, patience, "the run that was asked for has started", func() bool { return len(s.starts("added")) == 1 })
+	if _, err := first.CancelRun(t.Context(), run.ID, "a user"); err != nil {
+		t.Fatal(err)
+	}
+	if run, err = third.WaitRun(t.Context(), run.ID); err != nil || run.State != ruqi.RunCancelled {
+		t.Errorf("the cancelled run is %s, %v", run.State, err)
+	}
+	first.Resume()
+	paused, err := second.PauseJob(t.Context(), id(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job, err := third.Job(t.Context(), id(0)); err != nil || job.State != ruqi.JobPaused || job.Version != paused.Version {
+		t.Errorf("the paused job is %s at version %d, %v", job.State, job.Version, err)
+	}
+
+	if n := terminate(t, direct); n == 0 {
+		t.Error("no session was cut")
+	}
+	until(t, patience, "the job is resumed", func() bool { // it may meet one session after the other that was cut
+		_, err := second.ResumeJob(t.Context(), id(0))
+		if err != nil && !errors.Is(err, ruqi.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		return err == nil
+	})
+	n := 0
+	for i := range jobs {
+		n = max(n, len(s.starts(id(i))))
+	}
+	until(t, patience, "each job runs again after all sessions were cut", ran(n+3))
+
+	sessions, clients := b.sessions()
+	if sessions > bouncerSessions || clients <= sessions {
+		t.Errorf("%d sessions for %d clients: nothing was pooled", sessions, clients)
+	}
+	t.Logf("%d clients on %d sessions", clients, sessions)
+	for i := 1; i < jobs; i++ {
+		rows := s.rows(first, id(i))
+		covered(t, rows, every)
+		for j := range rows[:len(rows)-1] {
+			if row := &rows[j]; row.State != ruqi.RunSucceeded && row.State != ruqi.RunRunning && row.State != ruqi.RunSkipped {
+				t.Errorf("the run of %s at %s is %s: %s", row.JobID, row.Nominal, row.State, row.Reason)
+			}
+		}
+		if part, err := first.Output(t.Context(), rows[0].ID, 0, 0); err != nil || string(part.Bytes) != "said" {
+			t.Errorf("the output is %q, %v", part.Bytes, err)
+		}
+	}
+	if text := said.String(); strings.Contains(text, "level=ERROR") || strings.Contains(text, "prepared statement") {
+		t.Errorf("the schedulers say\n%s", text)
+	}
+}
+
+// terminate cuts all sessions of a database but its own.
+func terminate(t *testing.T, address string) int {
+	t.Helper()
+	const query = `WITH other AS MATERIALIZED (SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid())
+		SELECT pid FROM other WHERE pg_terminate_backend(pid)`
+	return len(list[int](t, connectTo(t, address), query))
+}
+
+// TestARaceBehindPgBouncer is TestARaceOfEverybody where each step is on another session.
+func TestARaceBehindPgBouncer(t *testing.T) {
+	server := postgrestest.New(t, postgrestest.Options{Settings: logToRead})
+	direct := server.Database(t)
+	b := newBouncer(t, direct)
+	// The race is for locks, not for the server's compiler, which a session in front of a pooler cannot turn off.
+	run(t, direct, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET jit = off', current_database()); END $$`)
+	newRace(t, direct, b.through(direct)).run(server, 3*time.Second)
+}
+
+// Who forgets to say that there is a pooler is told.
+func TestAPoolerThatWasNotToldOfIsNamed(t *testing.T) {
+	direct := postgrestest.New(t, postgrestest.Options{}).Database(t)
+	b := newBouncer(t, direct)
+	address := with(t, b.through(direct), func(u *url.URL) {
+		u.User = url.UserPassword("postgres", "secret")
+		u.RawQuery = "sslmode=disable"
+	})
+	s, err := postgres.Open(t.Context(), address, postgres.Options{})
+	if err == nil {
+		_ = s.Close()
+		t.Fatal("it opens")
+	}
+	text := err.Error()
+	for _, part := range []string{"postgres://" + b.host, "refuses the settings of a session (unsupported startup parameter: ", "behind a pooler add ruqi_listen=off to the address"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the error is %q, without %q", text, part)
+		}
+	}
+	if strings.Contains(text, "secret") || strings.Contains(text, "\n") || errors.Is(err, ruqi.ErrUnavailable) {
+		t.Errorf("the error is %q", text)
+	}
+}
