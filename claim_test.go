@@ -98,6 +98,47 @@ func TestAClaimThatIsAnsweredTooLateStartsNothing(t *testing.T) {
 	}
 }
 
+// A row that runs in an instance's name and that the instance does not know, as after the failover to a standby that has not heard
+// of a run's end, does not stay for ever.
+func TestARowThatItsOwnerDoesNotKnowIsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.Open(memory.Options{})
+		s := newScheduler(t, store, newRegistry(), ruqi.Options{})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(1000 * time.Hour), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+		instances, err := store.Instances(t.Context())
+		if err != nil || len(instances) != 1 {
+			t.Fatal(instances, err)
+		}
+		me := instances[0]
+		_, _, err = store.EditJobs(t.Context(), ruqi.JobQuery{IDs: []string{"j"}}, func(now time.Time, _ string, old *ruqi.JobRecord, _ int) ruqi.Change {
+			old.NextNominal, old.NextDue, old.Pool = &now, &now, "hidden" // from the scheduler's own claims
+			return ruqi.Change{Job: old}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = store.Claim(t.Context(), ruqi.ClaimRequest{Owner: me.Owner, Slots: map[string]int{"hidden": 1}, Needs: me.Needs}, func(_ time.Time, due []ruqi.Due) []ruqi.Plan {
+			run := ruqi.Run{Cause: ruqi.CauseSchedule, State: ruqi.RunRunning, Nominal: *due[0].Job.NextNominal, Due: *due[0].Job.NextDue, JobName: "j", Task: "x", Attempt: 1}
+			return []ruqi.Plan{{JobID: "j", State: ruqi.JobActive, Runs: []ruqi.Run{run}}}
+		})
+		if err != nil || len(runs(t, s, "j")) != 1 {
+			t.Fatal(runs(t, s, "j"), err)
+		}
+		time.Sleep(65 * time.Second)
+		if all := runs(t, s, "j"); all[0].State != ruqi.RunLost {
+			t.Errorf("after a minute the row is %v", states(all))
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A clock of this machine that is off does not make the new attempt wait, and who listens hears of both rows.
 func TestAClaimWhoseAnswerIsLostIsBegunAnewByTheStoresClock(t *testing.T) {
 	for _, off := range []time.Duration{time.Hour, -time.Hour} {

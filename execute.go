@@ -265,6 +265,9 @@ func (a *activeRun) end(result *Result) {
 	if run.State == RunSucceeded && errors.Is(result.Err, Finish) {
 		done.EndJob = "its task has finished it"
 	}
+	if run.State == RunLost {
+		done.Again = rerun(run, a.spec, finished)
+	}
 	done.RemoveJob = a.spec.Policy.DeleteWhenFinished
 	a.cancel(nil)
 	a.s.runs.release(a) // first, so that the claim that follows the written end finds it
@@ -280,6 +283,8 @@ func (a *activeRun) outcome(err error) (RunState, string) {
 		return RunSucceeded, ""
 	case cause == nil:
 		return RunFailed, err.Error()
+	case errors.Is(cause, ErrLeaseLost): // where a Rescue has not said so already
+		return RunLost, "its instance's lease was lost while it ran"
 	case errors.Is(cause, errTimeout):
 		return RunTimedOut, fmt.Sprintf("ended after its timeout of %s", a.spec.Policy.Timeout)
 	default:

@@ -264,7 +264,7 @@ func (s *Scheduler) settleEnds(batch []*activeRun, late []int64) {
 	for i := range batch {
 		run := &batch[i].done.Run
 		if !gone[run.ID] {
-			s.emitEnd(run)
+			s.tellEnd(run, batch[i].done.Again)
 			if batch[i].done.EndJob != "" {
 				s.emit(Event{Kind: EventJobFinished, JobID: run.JobID, Reason: batch[i].done.EndJob})
 			}

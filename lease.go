@@ -148,8 +148,9 @@ func (s *Scheduler) beat(ctx context.Context, epoch int64) error {
 	if last := s.lease.lastClocks(); last != nil {
 		s.holdRescues(seen.jump(last))
 	}
-	if epoch != 0 && !s.lease.trusted() {
-		// Whatever kept this instance from the store may have kept the others, too: they get a lease's time to say that they live.
+	if !s.lease.trusted() {
+		// Whatever kept this instance from the store, or from living, may have kept the others from it, too: they get a
+		// lease's time to say that they live.
 		s.lease.holdOff(time.Now().Add(s.options.Lease))
 	}
 	s.lease.renewed(instance.Owner, asked.Add(s.options.Lease-s.heartbeat()), seen)
@@ -240,14 +241,21 @@ func (s *Scheduler) beatLoop(ctx context.Context) {
 	}
 }
 
+// reconcileEvery is after how many heartbeats an instance looks for rows of its own that it does not know, without a reason to
+// doubt: once a minute with the default lease. A standby that took over without the last commits may have such rows.
+const reconcileEvery = 20
+
 // rescueLoop ends the runs of instances that are dead, and those of claims that went wrong, until ctx ends. It acts
 // right after a heartbeat, which has just compared the store's clock with the monotonic one.
 func (s *Scheduler) rescueLoop(ctx context.Context) {
-	for {
+	for beats := 1; ; beats++ {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.lease.beaten:
+		}
+		if beats%reconcileEvery == 0 {
+			s.doubt.Store(true)
 		}
 		limit, cancel := context.WithTimeout(ctx, s.options.Lease)
 		if s.lease.mayRescue() {
@@ -292,7 +300,7 @@ func (s *Scheduler) rescueAll(ctx context.Context) {
 		}
 		for i := range dead {
 			s.log.Warn("run lost: its instance died", "run", dead[i].ID, "job", dead[i].JobID, "instance", dead[i].Owner.Instance)
-			s.tellLost(&dead[i], again[dead[i].ID])
+			s.tellEnd(&dead[i], again[dead[i].ID])
 		}
 		if len(dead) > 0 {
 			s.sweep(ctx, dead)
@@ -369,16 +377,16 @@ func (s *Scheduler) endUnstarted(ctx context.Context, owner Owner, run Run) erro
 	late, err := s.store.Finish(ctx, owner, []Done{done})
 	if err == nil && len(late) == 0 {
 		done.Run.Finished = &now
-		s.tellLost(&done.Run, done.Again)
+		s.tellEnd(&done.Run, done.Again)
 		s.ends.tell()
 		s.kick()
 	}
 	return err
 }
 
-// tellLost tells listeners of a run that was ended as lost, and of the attempt that follows it, if one does.
-func (s *Scheduler) tellLost(lost, again *Run) {
-	s.emitEnd(lost)
+// tellEnd tells listeners of a run that has ended, and of the attempt that follows it, if one does.
+func (s *Scheduler) tellEnd(run, again *Run) {
+	s.emitEnd(run)
 	if again != nil {
 		s.emitRun(EventRunRetrying, again, again.Reason)
 	}

@@ -24,6 +24,8 @@ type output struct {
 	tailAt int64
 	total  int64
 	closed bool
+	// flying says that what was taken last is on its way to the store.
+	flying bool
 }
 
 // Write implements io.Writer. It never blocks on the store and never fails; what is
@@ -59,7 +61,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// take returns what is to be written and forgets it.
+// take returns what is to be written and forgets it, until put or landed says what became of it.
 func (o *output) take(id int64) []RunUpdate {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -72,7 +74,15 @@ func (o *output) take(id int64) []RunUpdate {
 		updates = append(updates, RunUpdate{ID: id, At: o.tailAt, Output: o.tail})
 		o.tail = nil
 	}
+	o.flying = len(updates) > 0
 	return updates
+}
+
+// landed says that what was taken is on its way no more.
+func (o *output) landed() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.flying = false
 }
 
 // put gives back what could not be written: it is older than all that came since.
@@ -132,23 +142,29 @@ func (o *output) size() int64 {
 	return int64(len(o.head) + len(o.tail))
 }
 
+// waiting reports whether something is not in the store yet: it is here still, or on its way.
 func (o *output) waiting() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return len(o.head) > 0 || len(o.tail) > 0
+	return len(o.head) > 0 || len(o.tail) > 0 || o.flying
 }
 
 // outputStep bounds the bytes written in one step of the store.
 const outputStep = 4 << 20
 
 // writeOutput writes the runs' output in steps of a few megabytes. The output loop calls it for runs that
-// go on and the finish loop for those that have ended; one at a time, so that a run's output keeps its order.
+// go on and the finish loop for those that have ended; one at a time, so that a run's output keeps its order and no
+// end overtakes it.
 func (s *Scheduler) writeOutput(ctx context.Context, owner Owner, runs []*activeRun) {
 	if len(runs) == 0 {
 		return
 	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	select {
+	case s.writing <- struct{}{}:
+		defer func() { <-s.writing }()
+	case <-ctx.Done():
+		return
+	}
 	for len(runs) > 0 {
 		var updates []RunUpdate
 		taken := map[int64][]RunUpdate{}
@@ -161,11 +177,16 @@ func (s *Scheduler) writeOutput(ctx context.Context, owner Owner, runs []*active
 				size += len(u.Output)
 			}
 		}
-		late, err := s.store.WriteRuns(ctx, owner, updates)
+		var late []int64
+		var err error
+		if len(updates) > 0 { // else another has written it meanwhile
+			late, err = s.store.WriteRuns(ctx, owner, updates)
+		}
 		for _, a := range runs[:n] {
 			if err != nil && (mayPass(err) || ctx.Err() != nil) {
 				a.output.put(taken[a.run.ID])
 			}
+			a.output.landed()
 		}
 		if err != nil {
 			s.health.note(err)

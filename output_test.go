@@ -42,6 +42,7 @@ func TestOutputKeepsBothEnds(t *testing.T) {
 			if end != int64(n) {
 				t.Fatalf("%d bytes in pieces of %d: it ends at %d", n, piece, end)
 			}
+			o.landed()
 			if o.waiting() {
 				t.Fatal("what was taken is still there")
 			}
@@ -74,6 +75,10 @@ func TestOutputGivenBackKeepsItsOrder(t *testing.T) {
 	if !bytes.Equal(got, all) {
 		t.Fatalf("%d of %d bytes came through in order", len(got), len(all))
 	}
+	if !o.waiting() {
+		t.Fatal("what is on its way does not wait")
+	}
+	o.landed()
 	o.close()
 	write(0, 10)
 	if o.waiting() {

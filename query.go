@@ -20,20 +20,25 @@ type health struct {
 
 // note takes the outcome of a call to the store.
 func (h *health) note(err error) {
+	if was, since := h.change(err); was != nil {
+		h.log.Info("the store answers again", "after", time.Since(since).Round(time.Millisecond), "error", was)
+	}
+}
+
+// change takes the outcome of a call in, and returns the failure that it ends, if it ends one.
+func (h *health) change(err error) (ended error, since time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
 	case err == nil || errors.Is(err, ErrLeaseLost):
-		if h.err != nil {
-			h.log.Info("the store answers again", "after", time.Since(h.since).Round(time.Millisecond), "error", h.err)
-		}
-		h.err = nil
+		ended, since, h.err = h.err, h.since, nil
 	case errors.Is(err, context.Canceled):
 	case h.err == nil:
 		h.err, h.since = err, time.Now()
 	default:
 		h.err = err
 	}
+	return ended, since
 }
 
 func (h *health) failing() string {

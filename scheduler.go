@@ -41,7 +41,7 @@ type Scheduler struct {
 	blocked   atomic.Bool   // the last claim left something due: the end of a run may free it
 	claiming  chan struct{} // holds one token while a claim is made and its runs are registered
 	doubt     atomic.Bool   // a claim failed in a way that may have happened in the store all the same
-	writing   sync.Mutex    // held while output is on its way to the store
+	writing   chan struct{} // holds one token while output is on its way to the store
 	lifecycle sync.Mutex    // held by Start, Shutdown and Tick while they change state; guards the next four
 	started   bool
 	ticks     int             // calls of Tick under way
@@ -72,7 +72,7 @@ func New(store JobStore, registry *Registry, options Options) (*Scheduler, error
 	_, keepsLive := store.(LiveKeeper)
 	s := &Scheduler{
 		store: guardedStore{store}, registry: registry, options: options, log: options.Logger, keepsLive: keepsLive,
-		kicks: make(chan struct{}, 1), claiming: make(chan struct{}, 1), hard: make(chan struct{}),
+		kicks: make(chan struct{}, 1), claiming: make(chan struct{}, 1), writing: make(chan struct{}, 1), hard: make(chan struct{}),
 	}
 	s.describe = "a store"
 	if d, ok := store.(Describer); ok {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -90,6 +91,44 @@ func (g *gate) Finish(ctx context.Context, o ruqi.Owner, d []ruqi.Done) ([]int64
 		return nil, err
 	}
 	return g.Store.Finish(ctx, o, d)
+}
+
+// The end of a run waits for its output that is on its way to a slow store.
+func TestNoEndOvertakesOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{Store: memory.Open(memory.Options{})}
+		registry := newRegistry()
+		ruqi.Func(registry, "talk", func(ctx context.Context, _ struct{}) error {
+			_, err := io.WriteString(ruqi.Output(ctx), "said")
+			time.Sleep(time.Second) // it is on its way
+			return err
+		})
+		s := newScheduler(t, g, registry, ruqi.Options{})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Hour), Task: ruqi.Call("talk", nil)}, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+		g.hang("WriteRuns")
+		run, err := s.RunNow(t.Context(), "j", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if got := runs(t, s, "j")[0]; got.State != ruqi.RunRunning {
+			t.Errorf("it is %s while its output is on its way", got.State)
+		}
+		g.goOn()
+		time.Sleep(time.Second)
+		part, err := s.Output(t.Context(), run.ID, 0, 100)
+		if got := runs(t, s, "j")[0]; err != nil || string(part.Bytes) != "said" || got.State != ruqi.RunSucceeded || got.OutputBytes != 4 {
+			t.Errorf("it is %s with %d bytes, and has said %q, %v", got.State, got.OutputBytes, part.Bytes, err)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func (g *gate) WriteRuns(ctx context.Context, o ruqi.Owner, u []ruqi.RunUpdate) ([]int64, error) {
