@@ -79,8 +79,9 @@ var sessionSettings = map[string]string{
 	"tcp_keepalives_idle":                 "5",
 	"tcp_keepalives_interval":             "2",
 	"tcp_keepalives_count":                "3",
-	// No step waits longer for another.
-	"lock_timeout": "8000", // ms
+	// No step waits longer for another, and no statement of a client that is gone goes on for ever.
+	"lock_timeout":      "8000",  // ms
+	"statement_timeout": "20000", // ms; twice what a client waits
 	// Every statement of a step is known and has its index. Statistics of a table that grew since
 	// the last ANALYZE, from nothing to a million rows perhaps, do not change that.
 	"plan_cache_mode":   "force_generic_plan",

@@ -56,6 +56,9 @@ func (s *Store) Check(ctx context.Context) (faults []string, err error) {
 		if _, err := tx.Exec(ctx, `SELECT set_config(name, 'on', true) FROM unnest(ARRAY['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'enable_bitmapscan']) name`); err != nil {
 			return err
 		}
+		if _, err := tx.Exec(ctx, sqlNoLimits); err != nil {
+			return err
+		}
 		for _, law := range laws {
 			broken, err := tell(ctx, tx, law)
 			if err != nil {

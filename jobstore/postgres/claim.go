@@ -69,10 +69,14 @@ type candidate struct {
 	last bool
 }
 
-// sqlOwner reads the clock and looks at the lease, which nobody can end until the step does.
-var sqlOwner = claimText(`SELECT @now, txid_current(), i.lease > 0 AND i.lease_until > @now
+// sqlOwner looks at the lease, which nobody can end until the step does.
+var sqlOwner = claimText(`SELECT txid_current(), i.lease > 0 AND i.lease_until > @now
 	AND NOT EXISTS (SELECT FROM rq_instance l WHERE l.name = i.name AND l.epoch > i.epoch)
 	FROM rq_instance i WHERE i.name = @name AND i.epoch = @epoch FOR KEY SHARE`)
+
+// sqlClock reads the clock of a claim, when the active runs were counted: what ended before that has ended before it. $1 takes
+// the place of the server's clock in tests.
+const sqlClock = `SELECT coalesce($1::timestamptz, clock_timestamp())`
 
 const hotColumns = `x.seq, x.rev, x.state, x.reason, x.next_nominal, x.next_due, x.run_count`
 
@@ -136,7 +140,7 @@ func (cl *claim) candidates() ([]*candidate, error) {
 	b := &pgx.Batch{}
 	cl.begin(b)
 	alive := false
-	sqlOwner.queue(b, values, func(rows pgx.Rows) error { return rows.Scan(timeAt{&cl.now}, &cl.tx, &alive) })
+	sqlOwner.queue(b, values, func(rows pgx.Rows) error { return rows.Scan(&cl.tx, &alive) })
 	var found []*candidate
 	sqlDueJobs.queue(b, values, func(rows pgx.Rows) error {
 		c := &candidate{}
@@ -149,6 +153,7 @@ func (cl *claim) candidates() ([]*candidate, error) {
 		waiting = append(waiting, c)
 		return c.scan(rows)
 	})
+	cl.clock(b)
 	if err := cl.send(b); err != nil {
 		return nil, err
 	}
@@ -168,6 +173,11 @@ func (cl *claim) candidates() ([]*candidate, error) {
 		return nil, err
 	}
 	return cl.mostUrgent(found), nil
+}
+
+// clock queues the reading of the clock.
+func (cl *claim) clock(b *pgx.Batch) {
+	queue(b, sqlClock, []any{cl.store.clock()}, func(rows pgx.Rows) error { return rows.Scan(timeAt{&cl.now}) })
 }
 
 // scan reads hotColumns and what comes after them.
@@ -236,12 +246,14 @@ func (cl *claim) standing(list []*candidate) ([]*candidate, error) {
 		return list, nil
 	}
 	alive := make(map[string][]ruqi.Run, len(jobs))
-	err := cl.query(sqlAliveRuns, []any{jobs}, func(rows pgx.Rows) error {
+	b := &pgx.Batch{}
+	queue(b, sqlAliveRuns, []any{jobs}, func(rows pgx.Rows) error {
 		run, err := scanRun(rows)
 		alive[run.JobID] = append(alive[run.JobID], run)
 		return err
 	})
-	if err != nil {
+	cl.clock(b)
+	if err := cl.send(b); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(list, func(c *candidate) bool {

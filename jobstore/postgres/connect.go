@@ -33,8 +33,10 @@ func (s *Store) connect(ctx context.Context) error {
 	})
 	var answered *pgconn.PgError
 	switch {
-	case errors.As(err, &answered) && answered.Code == "08P01": // what a pooler says of settings it does not know
-		return fmt.Errorf("open: %s refuses the settings of a session (%s): behind a pooler add %s=off to the address: %w", s.Describe(), answered.Message, listenParameter, err)
+	case errors.As(err, &answered) && answered.Code == codeProtocol && s.address.listen: // what a pooler says of settings it does not know
+		return fmt.Errorf("open: %s refuses the settings of a session: behind a pooler add %s=off to the address (%w)", s.Describe(), listenParameter, &reason{err})
+	case errors.As(err, &answered) && answered.Code == codeProtocol:
+		return fmt.Errorf("open: %s refuses a parameter of the address; give it to the role or the database instead (%w)", s.Describe(), &reason{err})
 	case err != nil:
 		return s.translate(ctx, "open", err)
 	case number < leastServer:

@@ -52,6 +52,9 @@ func (e *edits) run(decide func(now time.Time, id string, old *ruqi.JobRecord, a
 	e.pending = &pgx.Batch{}
 	done := map[string]bool{}
 	for _, id := range ids {
+		if len(e.query.IDs) == 0 && (e.found[id] == nil || !e.found[id].selected) {
+			continue // it was changed while the step waited for its lock
+		}
 		if done[id] { // named twice: as it is after the first edit
 			if err := e.flush(); err != nil {
 				return err
@@ -92,7 +95,7 @@ func (e *edits) lock() ([]string, error) {
 	if !byID && limit > 0 {
 		sql += " LIMIT " + f.value(limit)
 	}
-	sql += " FOR NO KEY UPDATE"
+	sql += " FOR NO KEY UPDATE OF j"
 	first := true
 	for range lockRounds {
 		locked := map[int64]bool{}

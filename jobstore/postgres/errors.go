@@ -15,6 +15,7 @@ import (
 
 // Codes of PostgreSQL that mean something here (its manual, appendix A).
 const (
+	codeProtocol          = "08P01"
 	codeUniqueViolation   = "23505"
 	codeSerialization     = "40001"
 	codeDeadlock          = "40P01"

@@ -23,6 +23,9 @@ const (
 		v (id, state, finished, reason, exit_code, signal, cpu, max_rss)` + endWhere
 )
 
+// sqlLockRuns takes the locks of runs in the order of their ids.
+const sqlLockRuns = `SELECT r.id FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id ORDER BY r.id FOR NO KEY UPDATE OF r`
+
 // Finish ends runs, as ruqi.JobStore says: in two round trips where nothing follows from the ends.
 func (s *Store) Finish(ctx context.Context, owner ruqi.Owner, done []ruqi.Done) (late []int64, err error) {
 	if len(done) == 0 {
@@ -115,6 +118,13 @@ func (e ends) queue(b *pgx.Batch, s *Store, owner ruqi.Owner, written map[int64]
 		err := rows.Scan(&id)
 		written[id] = true
 		return err
+	}
+	if len(e.plain) > 0 && len(e.more) > 0 { // two statements take their locks in two orders
+		ids := make([]int64, 0, len(e.plain)+len(e.more))
+		for _, run := range append(slices.Clone(e.plain), e.more...) {
+			ids = append(ids, run.ID)
+		}
+		b.Queue(sqlLockRuns, ids)
 	}
 	if len(e.plain) > 0 {
 		queue(b, sqlFinish, endArgs(s, owner, e.plain), note)

@@ -170,7 +170,8 @@ SELECT @now,
 const cancels = `ARRAY(SELECT r.id FROM rq_run r WHERE r.instance = @name AND r.epoch = @epoch AND r.state = 1 AND r.cancel_by IS NOT NULL ORDER BY r.id)`
 
 // instancesAlive counts the instances whose lease is alive.
-const instancesAlive = `(SELECT count(DISTINCT i.name) FROM rq_instance i WHERE i.lease_until > @now)`
+const instancesAlive = `(SELECT count(*) FROM rq_instance i WHERE i.lease > 0 AND i.lease_until > @now
+	AND NOT EXISTS (SELECT FROM rq_instance l WHERE l.name = i.name AND l.epoch > i.epoch))`
 
 // A look is what sqlLook tells.
 type look struct {

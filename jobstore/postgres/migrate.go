@@ -19,6 +19,9 @@ const sqlHasLedger = `SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'rq_le
 const sqlSchema = `SELECT schema, oldest FROM rq_ledger WHERE one = 1`
 const sqlSetSchema = `UPDATE rq_ledger SET schema = $1 WHERE one = 1`
 
+// A migration takes as long as it takes, and so does the wait for another's.
+const sqlNoLimits = `SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)`
+
 // The lock of migrations: one at a time in a schema. Its first half is "Ruqi" in ASCII.
 const sqlLockSchema = `SELECT pg_advisory_xact_lock(1383428457, hashtext(current_schema()))`
 
@@ -53,6 +56,7 @@ func (s *Store) prepareSchema(ctx context.Context, keep bool) error {
 	err = s.write(ctx, s.engine, "migrate", func(st *step) error {
 		has := false
 		err := st.start(func(b *pgx.Batch) {
+			b.Queue(sqlNoLimits)
 			b.Queue(sqlLockSchema)
 			b.Queue(sqlHasLedger).QueryRow(func(row pgx.Row) error { return row.Scan(&has) })
 		})

@@ -53,6 +53,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "update job", sql: sqlUpdateJob},
 		{name: "update definition", sql: sqlUpdateDefinition},
 		{name: "finish", sql: sqlFinish},
+		{name: "lock runs", sql: sqlLockRuns, sort: "locks in the order of ids"},
 		{name: "finish more", sql: sqlFinishMore},
 		{name: "forget gone", sql: sqlForgetGone, scan: "only of an instance that has said goodbye"},
 		{name: "reasons", sql: sqlReasons, sort: "locks in the order of ids"},

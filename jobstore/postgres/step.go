@@ -42,7 +42,6 @@ const (
 
 // begin opens the transaction in front of a batch.
 func (st *step) begin(b *pgx.Batch) {
-	st.store.replan(st.conn, b)
 	b.Queue(sqlBegin)
 	if !st.store.address.listen {
 		b.Queue(sqlIdle)
@@ -59,20 +58,25 @@ const sqlReplan = `DISCARD PLANS`
 // plannedAt is where a connection keeps the time of its plans.
 const plannedAt = "ruqi planned"
 
-// replan has the session make new plans, when its plans are old, with the first statement of a batch.
-func (s *Store) replan(conn *pgx.Conn, b *pgx.Batch) {
-	if !s.address.listen {
-		return // nothing is kept in a session
+// take takes a connection out of the pool. Its session makes new plans when those it has are old.
+func (s *Store) take(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.Conn, error) {
+	conn, err := pool.Acquire(ctx)
+	if err != nil || !s.address.listen { // behind a pooler nothing is kept in a session
+		return conn, err
 	}
-	now := time.Now()
-	at, planned := conn.PgConn().CustomData()[plannedAt].(time.Time)
+	data, now := conn.Conn().PgConn().CustomData(), time.Now()
+	at, planned := data[plannedAt].(time.Time)
 	if planned && now.Sub(at) < planFor {
-		return
+		return conn, nil
 	}
-	conn.PgConn().CustomData()[plannedAt] = now
-	if planned {
-		b.Queue(sqlReplan)
+	data[plannedAt] = now
+	if planned { // by itself: in a batch it would be the first statement of the batch's transaction
+		if _, err := conn.Exec(ctx, sqlReplan); err != nil {
+			conn.Release()
+			return nil, err
+		}
 	}
+	return conn, nil
 }
 
 // start sends what f queues as the first batch, and reads the clock in it.
@@ -167,7 +171,7 @@ func (s *Store) settle(ctx context.Context, tx int64) (happened bool, err error)
 	s.log.Warn("the answer to a commit was lost; looking up what became of it", "store", s.Describe())
 	for {
 		var status *string
-		err := s.oneRow(ctx, sqlOutcome, []any{tx}, func(row pgx.Row) error { return row.Scan(&status) })
+		err := s.outcome(ctx, tx, &status)
 		var answered *pgconn.PgError
 		switch {
 		case ctx.Err() != nil:
@@ -194,7 +198,19 @@ func (s *Store) settle(ctx context.Context, tx int64) (happened bool, err error)
 	}
 }
 
-// oneRow reads a single row on a connection of its own.
+// outcome reads what became of a transaction, on a new connection: those of the pool may all wait for such an answer.
+func (s *Store) outcome(ctx context.Context, tx int64, status **string) error {
+	ctx, cancel := context.WithTimeout(ctx, s.limit)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(ctx, s.address.config.ConnConfig.Copy())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close(ctx) }() // it has only read
+	return conn.QueryRow(ctx, sqlOutcome, tx).Scan(status)
+}
+
+// oneRow reads a single row.
 func (s *Store) oneRow(ctx context.Context, sql string, args []any, scan func(pgx.Row) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
@@ -240,7 +256,7 @@ func (s *Store) writeOnce(ctx context.Context, pool *pgxpool.Pool, f func(*step)
 	}
 	limited, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
-	conn, err := pool.Acquire(limited)
+	conn, err := s.take(limited, pool)
 	if err != nil {
 		return &unavailable{err}
 	}
@@ -312,14 +328,11 @@ func (s *Store) look(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) erro
 	}
 	limited, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
-	conn, err := pool.Acquire(limited)
+	conn, err := s.take(limited, pool)
 	if err != nil {
 		return &unavailable{err}
 	}
 	defer conn.Release()
-	first := &pgx.Batch{}
-	s.replan(conn.Conn(), first)
-	b.QueuedQueries = append(first.QueuedQueries, b.QueuedQueries...)
 	if err := conn.SendBatch(limited, b).Close(); err != nil {
 		var answered *pgconn.PgError
 		if errors.As(err, &answered) && !conn.Conn().IsClosed() {

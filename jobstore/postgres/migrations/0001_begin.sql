@@ -82,7 +82,7 @@ CREATE TABLE rq_run (
   output_tail    bigint,
   result         text,
   progress       double precision
-) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.1);
+) WITH (autovacuum_vacuum_scale_factor = 0.05);
 -- One outcome for each fire and attempt, whoever races. The time stands first: new
 -- rows come close together at the end.
 CREATE UNIQUE INDEX rq_run_key ON rq_run (nominal, job_id, cause, attempt);
