@@ -29,6 +29,7 @@ test: ## everything that must hold before a change is merged
 .PHONY: test-chaos
 test-chaos: ## the crash tests, longer than make test runs them
 	scripts/strace
+	scripts/postgres
 	RUQI_CHAOS=long go test -race -count=1 -timeout 60m -v ./internal/crash </dev/null
 
 .PHONY: fuzz

@@ -118,8 +118,12 @@ func aimed(claimed *Claimed) bool {
 
 // claim makes one step: it takes what is due within the free slots, and starts it.
 func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
-	s.claiming <- struct{}{}
-	defer func() { <-s.claiming }()
+	select {
+	case s.claiming <- struct{}{}:
+		defer func() { <-s.claiming }()
+	case <-ctx.Done():
+		return Claimed{}, nil, context.Cause(ctx)
+	}
 	owner := s.lease.owner()
 	request := ClaimRequest{Owner: owner, Needs: *s.needs.Load(), Except: s.unread.ids(), Limit: claimLimit}
 	if s.mayStart() {

@@ -105,7 +105,7 @@ func (a address) String() string {
 	return fmt.Sprintf("postgres://%s/%s", host, c.Database)
 }
 
-// pool makes a pool of at most n connections. It does not connect yet.
+// poolConfig is the configuration of a pool of at most n connections.
 func (a address) poolConfig(n int32) *pgxpool.Config {
 	config := a.config.Copy()
 	config.MaxConns = n

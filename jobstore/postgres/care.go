@@ -93,10 +93,13 @@ func tell(ctx context.Context, tx pgx.Tx, law string) (told []string, err error)
 			more++
 		}
 	}
-	if more > 0 {
-		told = append(told, fmt.Sprintf("and %d more like this", more))
+	if err := rows.Err(); err != nil {
+		return nil, err
 	}
-	return told, rows.Err()
+	if more > 0 {
+		told = append(told, fmt.Sprintf("and %d more faults like the last", more))
+	}
+	return told, nil
 }
 
 func (s *Store) noStore() error {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -25,7 +26,9 @@ func (s *Store) Clean(ctx context.Context, retention ruqi.Retention) (int, error
 	if limit <= 0 {
 		limit = defaultClean
 	}
-	s.sweep.Lock()
+	if err := s.sweep.Lock(ctx); err != nil {
+		return 0, fmt.Errorf("clean: %w", err)
+	}
 	defer s.sweep.Unlock()
 	h := &history{store: s, ctx: ctx}
 	rows, err := h.tooOld(retention.Age, limit)
@@ -51,6 +54,7 @@ func (s *Store) Clean(ctx context.Context, retention ruqi.Retention) (int, error
 const (
 	sqlDeleteRuns   = `DELETE FROM rq_run r USING unnest($1::bigint[]) v (id) WHERE r.id = v.id AND r.state > 1`
 	sqlDeleteOutput = `DELETE FROM rq_output o USING unnest($1::bigint[]) v (id) WHERE o.run_id = v.id AND NOT EXISTS (SELECT FROM rq_run r WHERE r.id = v.id)`
+	sqlLockNames    = `SELECT n.name FROM unnest($1::text[]) v (id) CROSS JOIN rq_run_name n WHERE n.job_id = v.id ORDER BY n.name, n.job_id FOR UPDATE OF n`
 	sqlForgetNames  = `DELETE FROM rq_run_name n USING unnest($1::text[]) v (id) WHERE n.job_id = v.id
 	AND NOT EXISTS (SELECT FROM rq_definition d WHERE d.id = v.id) AND NOT EXISTS (SELECT FROM rq_run r WHERE r.job_id = v.id)`
 )
@@ -74,6 +78,7 @@ func (s *Store) deleteRuns(ctx context.Context, rows []sqlstore.Found) (gone int
 			return nil
 		})
 		b.Queue(sqlDeleteOutput, ids)
+		b.Queue(sqlLockNames, jobs)
 		b.Queue(sqlForgetNames, jobs)
 		if err := st.send(b); err != nil {
 			return err

@@ -239,7 +239,7 @@ func (e *edits) insertRuns(id, jobName string, runs []ruqi.Run) error {
 
 // insertByHand inserts a queued row at the first microsecond that is free.
 func (e *edits) insertByHand(run *ruqi.Run) error {
-	for run.ID == 0 {
+	for run.ID = 0; run.ID == 0; {
 		one := &newRuns{}
 		one.grow(1)
 		if err := one.add(run, e.now); err != nil {

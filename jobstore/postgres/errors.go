@@ -64,7 +64,18 @@ func (s *Store) translate(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	}
+	var open *unsettled
+	if errors.As(err, &open) {
+		return fmt.Errorf("%s: %s: %w", what, s.Describe(), open)
+	}
 	sentence, again := explain(err)
+	var gone *unavailable
+	if errors.As(err, &gone) { // whatever the reason, nothing has happened, and it may be mended: a password, a right
+		again = true
+		if sentence == "" {
+			sentence = "does not answer"
+		}
+	}
 	switch {
 	case sentence == "":
 		return fmt.Errorf("%s: %s: %w", what, s.Describe(), err)
@@ -100,13 +111,12 @@ func explain(err error) (sentence string, again bool) {
 	if errors.As(err, &answered) {
 		return explainCode(answered)
 	}
-	var gone *unavailable
 	var connect *pgconn.ConnectError
 	var network net.Error
 	switch {
 	case errors.As(err, &connect):
 		return "cannot be reached: see that the server runs, that the address is right and that no firewall stands between", true
-	case errors.As(err, &gone), errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
+	case errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
 		errors.Is(err, net.ErrClosed), errors.Is(err, context.DeadlineExceeded), pgconn.SafeToRetry(err), pgconn.Timeout(err):
 		return "does not answer", true
 	}

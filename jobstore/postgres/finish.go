@@ -176,9 +176,12 @@ func (st *step) noteLate(b *pgx.Batch, owner ruqi.Owner, late map[int64]ruqi.Run
 	})
 }
 
-// sqlLockJobs locks the jobs of runs, in the order of their ids, and reads them.
-const sqlLockJobs = `SELECT ` + jobColumns + ` FROM (SELECT DISTINCT r.job_id FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id) q
+// sqlLockJobs locks the jobs of runs, in the order of their ids. They are read by the statement after it: what waits for a lock sees
+// the job as it is then, and its definition as it was before.
+const sqlLockJobs = `SELECT j.seq FROM (SELECT DISTINCT r.job_id FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id) q
 	CROSS JOIN LATERAL (SELECT * FROM rq_definition n WHERE n.id = q.job_id) d CROSS JOIN rq_job j WHERE j.seq = d.seq ORDER BY j.id FOR NO KEY UPDATE OF j`
+const sqlJobsOfRuns = `SELECT ` + jobColumns + ` FROM (SELECT DISTINCT r.job_id FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id) q
+	CROSS JOIN LATERAL (SELECT * FROM rq_definition n WHERE n.id = q.job_id) d CROSS JOIN rq_job j WHERE j.seq = d.seq`
 const sqlJobIDs = `SELECT r.id, r.job_id FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id`
 
 // jobsOf are jobs by the ids of their runs; nil where the job is gone.
@@ -188,9 +191,18 @@ func (st *step) lockJobs(runs []int64) (jobsOf, error) {
 	byID := map[string]*jobRow{}
 	jobs := jobsOf{}
 	b := &pgx.Batch{}
+	locked := map[int64]bool{}
 	queue(b, sqlLockJobs, []any{runs}, func(rows pgx.Rows) error {
+		var seq int64
+		err := rows.Scan(&seq)
+		locked[seq] = true
+		return err
+	})
+	queue(b, sqlJobsOfRuns, []any{runs}, func(rows pgx.Rows) error {
 		job, err := scanJob(rows)
-		byID[job.ID] = &job
+		if locked[job.seq] { // else it came after the lock, and is not the runs'
+			byID[job.ID] = &job
+		}
 		return err
 	})
 	queue(b, sqlJobIDs, []any{runs}, func(rows pgx.Rows) error {
@@ -221,9 +233,12 @@ func (st *step) effects(b *pgx.Batch, done []*ruqi.Done, jobs jobsOf) error {
 	for _, d := range done {
 		job := jobs[d.Run.ID]
 		if d.Again != nil {
-			if err := st.again(b, again, d.Again, job); err != nil {
+			next := *d.Again // as it came, however often the step begins anew
+			next.ID = 0
+			if err := st.again(b, again, &next, job); err != nil {
 				return err
 			}
+			defer func() { d.Again.ID = next.ID }()
 		}
 		if job == nil {
 			continue

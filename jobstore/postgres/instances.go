@@ -106,6 +106,9 @@ func (s *Store) Beat(ctx context.Context, in ruqi.Instance) (out ruqi.Instance, 
 		}
 		return out, nil
 	}
+	if in.Lease <= 0 {
+		return s.goodbye(ctx, owner, args)
+	}
 	b := &pgx.Batch{}
 	var schema ruqi.SchemaState
 	queue(b, sqlRenewed, args, func(rows pgx.Rows) error {
@@ -113,9 +116,6 @@ func (s *Store) Beat(ctx context.Context, in ruqi.Instance) (out ruqi.Instance, 
 		out, err = scanInstance(rows, &schema.Oldest, &schema.Has)
 		return err
 	})
-	if in.Lease <= 0 {
-		b.Queue(sqlForgetGone, owner.Instance, owner.Epoch)
-	}
 	if err := s.look(ctx, s.engine, b); err != nil {
 		return ruqi.Instance{}, s.translate(ctx, "beat", err)
 	}
@@ -124,6 +124,33 @@ func (s *Store) Beat(ctx context.Context, in ruqi.Instance) (out ruqi.Instance, 
 		return ruqi.Instance{}, s.translate(ctx, "beat", &asIs{leaseLost(owner)})
 	case schema.Oldest > s.schema: // a newer release migrated under us: whoever cannot renew starts nothing more
 		return ruqi.Instance{}, s.tooNew("beat", schema)
+	}
+	return out, nil
+}
+
+// goodbye ends a life.
+func (s *Store) goodbye(ctx context.Context, owner ruqi.Owner, args []any) (out ruqi.Instance, err error) {
+	err = s.write(ctx, s.engine, "beat", func(st *step) error {
+		found := false
+		var schema ruqi.SchemaState
+		err := st.start(func(b *pgx.Batch) {
+			queue(b, sqlRenewed, args, func(rows pgx.Rows) error {
+				found = true
+				out, err = scanInstance(rows, &schema.Oldest, &schema.Has)
+				return err
+			})
+			b.Queue(sqlForgetGone, owner.Instance, owner.Epoch)
+		})
+		if err != nil {
+			return err
+		}
+		if !found {
+			return &asIs{leaseLost(owner)}
+		}
+		return st.commit(nil)
+	})
+	if err != nil {
+		return ruqi.Instance{}, err
 	}
 	return out, nil
 }

@@ -60,7 +60,7 @@ func queueJob(b *pgx.Batch, job *ruqi.JobRecord, old *jobRow, now time.Time) err
 		job.Created = now
 		b.Queue(sqlInsertJob, job.ID, job.Name, job.Version, job.Tags, now, job.Spec,
 			int16(state), job.Reason, job.Pool, job.Needs, job.Priority, job.MaxInstances, job.NextNominal, job.NextDue, job.RunCount)
-		b.Queue(sqlInsertRunName, job.Name, job.ID)
+		b.Queue(sqlHoldRunName, job.Name, job.ID)
 		return nil
 	}
 	job.ID, job.Created, job.RunCount = old.ID, old.Created, old.RunCount

@@ -4,6 +4,7 @@ import (
 	"context"
 	"embed"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,6 +19,9 @@ var migrationFiles embed.FS
 const sqlHasLedger = `SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'rq_ledger' AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()))`
 const sqlSchema = `SELECT schema, oldest FROM rq_ledger WHERE one = 1`
 const sqlSetSchema = `UPDATE rq_ledger SET schema = $1 WHERE one = 1`
+
+// migrationLimit bounds one that hangs: far more than the largest database takes to be brought up.
+const migrationLimit = 24 * time.Hour
 
 // A migration takes as long as it takes, and so does the wait for another's.
 const sqlNoLimits = `SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '0', true)`
@@ -53,7 +57,7 @@ func (s *Store) prepareSchema(ctx context.Context, keep bool) error {
 	case keep || state.Has >= s.schema:
 		return nil
 	}
-	err = s.write(ctx, s.engine, "migrate", func(st *step) error {
+	err = s.writeWithin(ctx, migrationLimit, s.engine, "migrate", func(st *step) error {
 		has := false
 		err := st.start(func(b *pgx.Batch) {
 			b.Queue(sqlNoLimits)

@@ -228,7 +228,7 @@ func TestCheckFindsWhatIsPlanted(t *testing.T) {
 	for i := range 30 {
 		run(t, address, fmt.Sprintf("INSERT INTO rq_output VALUES (%d, 0, '')", i))
 	}
-	if faults := check(); len(faults) != 11 || faults[10] != "and 20 more like this" {
+	if faults := check(); len(faults) != 11 || faults[10] != "and 20 more faults like the last" {
 		t.Errorf("of thirty faults of one kind it tells %q", faults)
 	}
 	run(t, address, "DELETE FROM rq_output", "DELETE FROM rq_ledger")

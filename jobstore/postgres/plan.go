@@ -127,7 +127,7 @@ func (cl *claim) applySingle(decisions []decision, runs *newRuns) error {
 		return err
 	}
 	if cl.lost {
-		return cl.recover(decisions, runs, nil)
+		return cl.recover(decisions, runs, nil, nil)
 	}
 	cl.tell(decisions, runs, applied)
 	return nil
@@ -248,14 +248,14 @@ func (cl *claim) applyAny(decisions []decision, runs *newRuns) error {
 		return err
 	}
 	if cl.lost {
-		return cl.recover(decisions, landed, start)
+		return cl.recover(decisions, landed, start, applied)
 	}
 	cl.tell(decisions, landed, applied)
 	return nil
 }
 
 // sqlBorn finds rows by what is unique of them.
-const sqlBorn = `SELECT r.id, r.job_id, r.cause, r.nominal, r.attempt, r.state = 1 AND r.instance = $1 AND r.epoch = $2 AND r.started = $3
+const sqlBorn = `SELECT r.id, r.job_id, r.cause, r.nominal, r.attempt, r.state = 1 AND r.instance = $1 AND r.epoch = $2 AND r.started = $3 OR r.state <> 1 AND coalesce(r.finished, $3) = $3
 	FROM unnest($4::timestamptz[], $5::text[], $6::smallint[], $7::int[]) v (nominal, job_id, cause, attempt)
 	CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.nominal = v.nominal AND n.job_id = v.job_id AND n.cause = v.cause AND n.attempt = v.attempt OFFSET 0) r`
 
@@ -264,12 +264,8 @@ const sqlBegunRuns = `SELECT ` + runColumns + ` FROM unnest($1::bigint[]) v (id)
 	WHERE r.id = v.id AND r.` + stateIs + ` 1 AND r.started = $2 AND r.instance = $3 AND r.epoch = $4`
 
 // recover reads what a claim did whose answers were lost: its rows are those with its owner and its time. A row that has
-// been taken away meanwhile is not the claim's any more.
-func (cl *claim) recover(decisions []decision, runs *newRuns, start []int64) error {
-	applied := map[int64]bool{}
-	for _, d := range decisions {
-		applied[d.job.seq] = true
-	}
+// been taken away meanwhile is not the claim's any more. applied are the jobs whose plans landed; nil: those that have a row.
+func (cl *claim) recover(decisions []decision, runs *newRuns, start []int64, applied map[int64]bool) error {
 	for {
 		err := cl.store.look(cl.caller, cl.store.engine, cl.recovery(runs, start))
 		if err == nil {
@@ -282,6 +278,12 @@ func (cl *claim) recover(decisions []decision, runs *newRuns, start []int64) err
 		case <-time.After(settleWait):
 		case <-cl.caller.Done():
 			return context.Cause(cl.caller)
+		}
+	}
+	if applied == nil {
+		applied = map[int64]bool{}
+		for i, d := range decisions { // one row each, in their order
+			applied[d.job.seq] = runs.runs[i].ID != 0
 		}
 	}
 	cl.tell(decisions, runs, applied)
@@ -297,7 +299,7 @@ func (cl *claim) recovery(runs *newRuns, start []int64) *pgx.Batch {
 	queue(b, sqlBorn, []any{owner.Instance, owner.Epoch, cl.now, runs.nominal, runs.job, runs.cause, runs.attempt}, func(rows pgx.Rows) error {
 		mine := false
 		at, err := runs.born(rows, &mine)
-		if err == nil && at >= 0 && runs.runs[at].State == ruqi.RunRunning && !mine {
+		if err == nil && at >= 0 && !mine {
 			runs.runs[at].ID = 0
 		}
 		return err

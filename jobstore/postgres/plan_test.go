@@ -60,6 +60,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "set reason", sql: sqlSetReason},
 		{name: "lock jobs", sql: sqlLockJobs, sort: "locks in the order of ids"},
 		{name: "job ids", sql: sqlJobIDs},
+		{name: "jobs of runs", sql: sqlJobsOfRuns, sort: "tells jobs apart"},
 		{name: "end job", sql: sqlEndJob},
 		{name: "begun", sql: sqlBegun},
 		{name: "renewed", sql: sqlRenewed},

@@ -92,7 +92,7 @@ func (s *Store) Delete(ctx context.Context, kind, key string, version int64) err
 	return s.write(ctx, s.front, "delete", func(st *step) error {
 		found, deleted := false, false
 		err := st.start(func(b *pgx.Batch) {
-			queue(b, sqlRecord, []any{[]byte(kind), []byte(key)}, func(pgx.Rows) error { found = true; return nil })
+			queue(b, sqlRecord+" FOR UPDATE", []any{[]byte(kind), []byte(key)}, func(pgx.Rows) error { found = true; return nil })
 			b.Queue(sqlDeleteRecord, []byte(kind), []byte(key), version).Exec(exactly(&deleted))
 		})
 		switch {

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -160,7 +161,7 @@ func (st *step) endDead(b *pgx.Batch, dead []ruqi.Run, ids []int64, decide func(
 		if c := strings.Compare(a.Instance, b.Instance); c != 0 {
 			return c
 		}
-		return int(a.Epoch - b.Epoch)
+		return cmp.Compare(a.Epoch, b.Epoch)
 	})
 	written := map[int64]bool{}
 	first := &pgx.Batch{}

@@ -197,7 +197,9 @@ func (n *newRuns) insert(b *pgx.Batch) {
 	}
 }
 
-// nameRun lists a job's runs under a name, where it is not the job's own of long standing.
+// sqlInsertRunName lists a job's runs under a name. sqlHoldRunName does so for a new job: it takes the lock of a row that is there, so
+// that Clean, which forgets the names of jobs that are gone, sees the job when it has the lock.
+const sqlHoldRunName = `INSERT INTO rq_run_name (name, job_id) VALUES ($1, $2) ON CONFLICT (name, job_id) DO UPDATE SET name = excluded.name`
 const sqlInsertRunName = `INSERT INTO rq_run_name (name, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 
 // stateIs compares a state where rows are found by their ids. Written so, the indexes of the rows that are alive do not

@@ -140,18 +140,25 @@ func (st *step) commit(b *pgx.Batch) error {
 	switch {
 	case err == nil:
 		return errors.New("the server gave no answer to COMMIT")
-	case errors.As(err, &answered) && answered.Severity == "ERROR", pgconn.SafeToRetry(err):
+	case errors.As(err, &answered) && answered.SeverityUnlocalized == "ERROR", pgconn.SafeToRetry(err):
 		return err // it did not happen, and the server said so
 	}
 	happened, settling := st.store.settle(st.caller, st.tx)
 	if settling != nil {
-		return fmt.Errorf("it is not known whether the step happened: %w; look before it is tried again", errors.Join(settling, err))
+		return &unsettled{settling, err}
 	}
 	if !happened {
 		return &unavailable{err}
 	}
 	st.done, st.lost, st.open = true, true, false
 	return nil
+}
+
+// unsettled is the error of a step of which nobody can say whether it happened.
+type unsettled struct{ why, cause error }
+
+func (e *unsettled) Error() string {
+	return fmt.Sprintf("it is not known whether the step happened (%v): look before it is tried again (%v)", e.why, e.cause)
 }
 
 // unavailable marks an error of a step that certainly did not happen, for want of a server.
@@ -229,8 +236,13 @@ const retries = 20
 // nil and not at all otherwise, also when f panics. An error of f gets what in front, unless it
 // is marked by asIs. f may be called again, from the beginning, when the step met another one.
 func (s *Store) write(ctx context.Context, pool *pgxpool.Pool, what string, f func(*step) error) error {
+	return s.writeWithin(ctx, s.limit, pool, what, f)
+}
+
+// writeWithin is write with a limit of its own for each try.
+func (s *Store) writeWithin(ctx context.Context, limit time.Duration, pool *pgxpool.Pool, what string, f func(*step) error) error {
 	for try := 1; ; try++ {
-		err := s.writeOnce(ctx, pool, f)
+		err := s.writeOnce(ctx, limit, pool, f)
 		if err == nil || try == retries || !metAnother(err) {
 			var own *asIs
 			if errors.As(err, &own) {
@@ -247,14 +259,14 @@ func (s *Store) write(ctx context.Context, pool *pgxpool.Pool, what string, f fu
 	}
 }
 
-func (s *Store) writeOnce(ctx context.Context, pool *pgxpool.Pool, f func(*step) error) error {
+func (s *Store) writeOnce(ctx context.Context, limit time.Duration, pool *pgxpool.Pool, f func(*step) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if s.isClosed() {
 		return &asIs{errClosed}
 	}
-	limited, cancel := context.WithTimeout(ctx, s.limit)
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	conn, err := s.take(limited, pool)
 	if err != nil {

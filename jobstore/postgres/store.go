@@ -63,9 +63,8 @@ type Store struct {
 	sweep       sqlstore.Sweep
 	waker       waker
 
-	once    sync.Once
-	closed  chan struct{}
-	closing error
+	once   sync.Once
+	closed chan struct{}
 }
 
 var (
@@ -146,14 +145,14 @@ func (s *Store) Describe() string { return s.address.String() }
 var errClosed = errors.New("the store is closed")
 
 // Close waits for the steps under way and closes the connections. Calls after it fail; a second Close
-// returns what the first did.
+// does nothing.
 func (s *Store) Close() error {
 	s.once.Do(func() {
 		close(s.closed)
 		s.waker.close()
 		s.closePools()
 	})
-	return s.closing
+	return nil
 }
 
 func (s *Store) closePools() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
@@ -148,6 +149,27 @@ func (w *waker) listenLoop() {
 	}
 }
 
+// listenAlive is how long a connection is believed in without a word: a network may swallow what comes without telling.
+const listenAlive = 30 * time.Second
+
+// next waits for a notification, and now and then asks whether the server is still there.
+func (w *waker) next(conn *pgx.Conn) (*pgconn.Notification, error) {
+	for {
+		wait, cancel := context.WithTimeout(w.life, listenAlive)
+		notification, err := conn.WaitForNotification(wait)
+		cancel()
+		if err == nil || w.life.Err() != nil || !pgconn.Timeout(err) {
+			return notification, err
+		}
+		limited, cancel := context.WithTimeout(w.life, w.store.limit)
+		err = conn.Ping(limited)
+		cancel()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
 // listenOnce hears notifications until its connection ends.
 func (w *waker) listenOnce() error {
 	limited, cancel := context.WithTimeout(w.life, w.store.limit)
@@ -170,7 +192,7 @@ func (w *waker) listenOnce() error {
 	}
 	w.tell()
 	for {
-		notification, err := conn.WaitForNotification(w.life)
+		notification, err := w.next(conn)
 		if err != nil {
 			return err
 		}

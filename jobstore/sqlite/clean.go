@@ -24,7 +24,9 @@ func (s *Store) Clean(ctx context.Context, retention ruqi.Retention) (int, error
 	if limit <= 0 {
 		limit = defaultClean
 	}
-	s.sweep.Lock()
+	if err := s.sweep.Lock(ctx); err != nil {
+		return 0, fmt.Errorf("clean: %w", err)
+	}
 	defer s.sweep.Unlock()
 	var rows []sqlstore.Found
 	err := s.read(ctx, "clean", func(c *conn) (err error) {

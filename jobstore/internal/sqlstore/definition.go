@@ -7,9 +7,9 @@ import (
 	"github.com/ruqi-dev/ruqi"
 )
 
-// maxKnown bounds what is kept of definitions in memory: 32 MiB, or some 50,000
-// jobs of the usual size. Beyond it all is forgotten, and read again as it is needed.
-const maxKnown = 32 << 20
+// maxKnown bounds what is kept of definitions in memory: 64 MiB, or some 100,000
+// jobs of the usual size. Beyond it some are forgotten, and read again as they are needed.
+const maxKnown = 64 << 20
 
 // Definitions keep the wide part of jobs that were claimed, so that a claim reads
 // only what changes with each fire. An entry is good as long as its rev is that of the
@@ -38,13 +38,28 @@ func (ds *Definitions) Get(seq, rev int64) (Definition, bool) {
 
 // Put keeps a definition.
 func (ds *Definitions) Put(d Definition) {
-	const fixed = 300 // bytes of a record and its place in the map, about
 	ds.mu.Lock()
 	defer ds.mu.Unlock()
-	if ds.bytes > maxKnown || ds.known == nil {
-		ds.known, ds.bytes = map[int64]Definition{}, 0
+	if ds.known == nil {
+		ds.known = map[int64]Definition{}
 	}
-	ds.known[d.Seq], ds.bytes = d, ds.bytes+fixed+len(d.Spec)+len(d.ID)+len(d.Name)
+	if old, known := ds.known[d.Seq]; known {
+		ds.bytes -= old.size()
+	}
+	ds.known[d.Seq], ds.bytes = d, ds.bytes+d.size()
+	for seq, other := range ds.known { // in no order, as good as any here
+		if ds.bytes <= maxKnown {
+			return
+		}
+		delete(ds.known, seq)
+		ds.bytes -= other.size()
+	}
+}
+
+// size is how many bytes a definition takes, about.
+func (d *Definition) size() int {
+	const fixed = 300 // of a record and its place in the map
+	return fixed + len(d.Spec) + len(d.ID) + len(d.Name)
 }
 
 // Record returns a copy of the record whose slices are its own.

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -25,7 +26,8 @@ var (
 	NonRunClass = Class{First: 7, Last: 8}
 )
 
-// A History answers what a Sweep asks, all on one state of the store.
+// A History answers what a Sweep asks. Where the answers are not on one state of the store, a row that came in between may
+// have to wait for the next row of its job to be seen.
 type History interface {
 	// LastRun returns the highest run id; 0: none.
 	LastRun() (int64, error)
@@ -43,8 +45,9 @@ type History interface {
 // that got rows since the last one. It is lost with the process; the first pass then looks at all.
 // The zero value has looked at nothing.
 type Sweep struct {
-	// mu is held by the Clean under way and guards the fields below.
-	mu sync.Mutex
+	once sync.Once
+	// token is held by the Clean under way, to which the fields below belong.
+	token chan struct{}
 	// runs and nonRuns are the bounds that the fields below are true for.
 	runs, nonRuns int
 	// whole says that the pass under way goes over all jobs, by id, and has come to after.
@@ -58,11 +61,19 @@ type Sweep struct {
 	open []string
 }
 
-// Lock lets one Clean work at a time.
-func (w *Sweep) Lock() { w.mu.Lock() }
+// Lock lets one Clean work at a time. It returns the error of ctx when that ends first.
+func (w *Sweep) Lock(ctx context.Context) error {
+	w.once.Do(func() { w.token = make(chan struct{}, 1) })
+	select {
+	case w.token <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
 
 // Unlock ends it.
-func (w *Sweep) Unlock() { w.mu.Unlock() }
+func (w *Sweep) Unlock() { <-w.token }
 
 // Forget makes the next pass look at all jobs: what was found was not deleted. The caller holds the lock.
 func (w *Sweep) Forget() { w.mark = 0 }
