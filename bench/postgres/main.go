@@ -16,11 +16,12 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "postgres:", err)
@@ -65,7 +66,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&p.passes, "passes", 3, "runs of each of them a round")
 	flags.IntVar(&p.crowd, "crowd", 100_000, "jobs of the store that is idle, all of which are then due in one second")
 	flags.IntVar(&p.history, "history", 1_000_000, "runs of the store whose pages are read")
-	flags.DurationVar(&p.window, "window", 10*time.Second, "how long a round of idle and of late takes")
+	flags.DurationVar(&p.window, "window", 8*time.Second, "how long a round of idle and of late takes")
 	flags.IntVar(&p.slots, "slots", 4*batch, "slots of an instance")
 	flags.StringVar(&rows, "rows", "", "contenders of rate: floor, finding, one, three, three-in-one, sqlite, river, river-bare. Empty: all")
 	flags.IntVar(&p.river.workers, "river-workers", 2000, "river's MaxWorkers")
