@@ -135,7 +135,7 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 		decided = s.decide(now, due, request.Slots)
 		return decided.plans
 	})
-	s.health.note(err)
+	s.health.note("claim", err)
 	if err != nil {
 		switch {
 		case errors.Is(err, ErrLeaseLost):

@@ -13,9 +13,10 @@ const finishStep = 1000
 // A finishQueue holds ends until they are written. It grows while the store does not
 // answer; claims stop at maxFinished.
 type finishQueue struct {
-	mu      sync.Mutex // guards waiting, writing, bytes
+	mu      sync.Mutex // guards waiting, writing, later, bytes
 	waiting []*activeRun
 	writing []*activeRun
+	later   []*activeRun  // those that something else than the store holds up
 	bytes   int64         // of output that waits with them
 	kicks   chan struct{} // capacity 1
 	empty   signal
@@ -25,6 +26,30 @@ func (q *finishQueue) add(f *activeRun) {
 	q.mu.Lock()
 	q.waiting = append(q.waiting, f)
 	q.bytes += f.output.size()
+	q.mu.Unlock()
+	select {
+	case q.kicks <- struct{}{}:
+	default:
+	}
+}
+
+// laterAfter is when ends that were held up are tried again.
+const laterAfter = time.Second
+
+// postpone puts ends aside that could not be written, so that they hold up no others.
+func (q *finishQueue) postpone(batch []*activeRun) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.later) == 0 {
+		time.AfterFunc(laterAfter, q.recall)
+	}
+	q.later = append(q.later, batch...)
+}
+
+// recall lets those that were put aside wait again with the others.
+func (q *finishQueue) recall() {
+	q.mu.Lock()
+	q.waiting, q.later = append(q.waiting, q.later...), nil
 	q.mu.Unlock()
 	select {
 	case q.kicks <- struct{}{}:
@@ -53,7 +78,7 @@ func (q *finishQueue) wrote() {
 	for _, f := range q.waiting {
 		q.bytes += f.output.size()
 	}
-	empty := len(q.waiting) == 0
+	empty := len(q.waiting)+len(q.later) == 0
 	q.mu.Unlock()
 	if empty {
 		q.empty.tell()
@@ -64,13 +89,13 @@ func (q *finishQueue) wrote() {
 func (q *finishQueue) full() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.waiting)+len(q.writing) >= maxFinished || q.bytes >= maxFinishedBytes
+	return len(q.waiting)+len(q.writing)+len(q.later) >= maxFinished || q.bytes >= maxFinishedBytes
 }
 
 func (q *finishQueue) len() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.waiting) + len(q.writing)
+	return len(q.waiting) + len(q.writing) + len(q.later)
 }
 
 // ids are the runs whose ends are on their way to the store.
@@ -81,7 +106,7 @@ func (q *finishQueue) ids() map[int64]bool {
 	for _, f := range q.waiting {
 		ids[f.done.Run.ID] = true
 	}
-	for _, f := range q.writing {
+	for _, f := range slices.Concat(q.writing, q.later) {
 		ids[f.done.Run.ID] = true
 	}
 	return ids
@@ -126,7 +151,9 @@ func (s *Scheduler) writeFinished(ctx context.Context) {
 			for end < len(batch) && batch[end].owner == batch[start].owner {
 				end++
 			}
-			s.finish(ctx, batch[start].owner, batch[start:end])
+			plain, more := byEffects(batch[start:end])
+			s.finish(ctx, batch[start].owner, plain)
+			s.finish(ctx, batch[start].owner, more)
 			start = end
 		}
 		s.finished.wrote()
@@ -137,6 +164,23 @@ func (s *Scheduler) writeFinished(ctx context.Context) {
 	}
 }
 
+// byEffects parts the ends that concern their runs alone from those that change their jobs or begin another attempt, and so
+// have to wait for whoever holds the job.
+func byEffects(batch []*activeRun) (plain, more []*activeRun) {
+	for _, f := range batch {
+		if f.hasEffects() {
+			more = append(more, f)
+		} else {
+			plain = append(plain, f)
+		}
+	}
+	return plain, more
+}
+
+func (a *activeRun) hasEffects() bool {
+	return a.done.Again != nil || a.done.EndJob != "" || a.done.RemoveJob
+}
+
 // mayFree reports whether another row may have waited for this run: the next of its batch, or one started by hand.
 func mayFree(f *activeRun) bool {
 	return f.done.Run.Batch != 0 || f.done.Run.Cause != CauseSchedule
@@ -144,6 +188,9 @@ func mayFree(f *activeRun) bool {
 
 // finish writes the ends of one owner, output first, trying again while the store does not answer.
 func (s *Scheduler) finish(ctx context.Context, owner Owner, batch []*activeRun) {
+	if len(batch) == 0 {
+		return
+	}
 	var talked []*activeRun
 	done := make([]Done, len(batch))
 	for i, f := range batch {
@@ -167,7 +214,17 @@ func (s *Scheduler) finish(ctx context.Context, owner Owner, batch []*activeRun)
 		return nil
 	})
 	s.removeAsStored(ctx, done)
-	late, err := s.finishDone(ctx, owner, done)
+	var late []int64
+	var err error
+	if batch[0].hasEffects() {
+		late, err = s.finishOnce(ctx, owner, done)
+		if err != nil && mayPass(err) && ctx.Err() == nil {
+			s.finished.postpone(batch)
+			return
+		}
+	} else {
+		late, err = s.finishDone(ctx, owner, done)
+	}
 	if ctx.Err() != nil && err != nil { // the scheduler gives up: the rows will be lost with its lease
 		for _, f := range batch {
 			close(f.written)
@@ -214,10 +271,19 @@ func (s *Scheduler) removeAsStored(ctx context.Context, done []Done) {
 // finishDone writes ends while the store is only unavailable.
 func (s *Scheduler) finishDone(ctx context.Context, owner Owner, done []Done) (late []int64, err error) {
 	s.retry(ctx, func() error {
-		late, err = s.store.Finish(ctx, owner, done)
-		s.health.note(err)
+		late, err = s.finishOnce(ctx, owner, done)
 		return err
 	})
+	return late, err
+}
+
+// finishOnce tries to write ends.
+func (s *Scheduler) finishOnce(ctx context.Context, owner Owner, done []Done) ([]int64, error) {
+	late, err := s.store.Finish(ctx, owner, done)
+	s.health.note("finish", err)
+	if err != nil && mayPass(err) {
+		s.log.Warn("ends of runs have to wait", "runs", len(done), "error", err)
+	}
 	return late, err
 }
 

@@ -140,7 +140,7 @@ func (s *Scheduler) beat(ctx context.Context, epoch int64) error {
 		Slots: s.options.Slots, Needs: needs, State: s.stateName(), Release: s.options.Release,
 		ClockOffset: s.lease.clockOffset(),
 	})
-	s.health.note(err)
+	s.health.note("heartbeat", err)
 	if err != nil {
 		return err
 	}
@@ -291,7 +291,7 @@ func (s *Scheduler) rescueAll(ctx context.Context) {
 			again[dead.ID] = done.Again
 			return done
 		})
-		s.health.note(err)
+		s.health.note("rescue", err)
 		if err != nil {
 			if !errors.Is(err, context.Canceled) {
 				s.log.Warn("runs of dead instances could not be ended", "error", err)
@@ -372,7 +372,7 @@ func (s *Scheduler) endUnstarted(ctx context.Context, owner Owner, run Run) erro
 		job = &page.Jobs[0]
 	}
 	now := s.storeNow(nil)
-	done := s.lose(now, run, job, "it was claimed, but never started: the answer of the store was lost, or came too late")
+	done := s.lose(now, run, job, "its instance does not know it: the answer to its claim was lost or came too late, or its end could not be written")
 	done.Run.Finished = nil // the store's now, exactly
 	late, err := s.store.Finish(ctx, owner, []Done{done})
 	if err == nil && len(late) == 0 {

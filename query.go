@@ -10,44 +10,64 @@ import (
 	"time"
 )
 
-// health remembers the store's last failure.
+// health remembers what the store fails at: a heartbeat that passes says nothing of claims.
 type health struct {
 	log   *slog.Logger
-	mu    sync.Mutex // guards the rest
+	mu    sync.Mutex // guards fails
+	fails map[string]failure
+}
+
+// A failure is the last error of a kind of call that fails, and since when it does.
+type failure struct {
 	err   error
 	since time.Time
 }
 
-// note takes the outcome of a call to the store.
-func (h *health) note(err error) {
-	if was, since := h.change(err); was != nil {
-		h.log.Info("the store answers again", "after", time.Since(since).Round(time.Millisecond), "error", was)
+// note takes the outcome of a call to the store, of a kind such as "claim".
+func (h *health) note(kind string, err error) {
+	if ended := h.change(kind, err); ended.err != nil {
+		h.log.Info("the store answers again", "after", time.Since(ended.since).Round(time.Millisecond), "error", ended.err)
 	}
 }
 
-// change takes the outcome of a call in, and returns the failure that it ends, if it ends one.
-func (h *health) change(err error) (ended error, since time.Time) {
+// change takes the outcome in, and returns the failure that it ends when nothing else fails any more.
+func (h *health) change(kind string, err error) failure {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	was, failed := h.fails[kind]
 	switch {
 	case err == nil || errors.Is(err, ErrLeaseLost):
-		ended, since, h.err = h.err, h.since, nil
+		delete(h.fails, kind)
+		if failed && len(h.fails) == 0 {
+			return was
+		}
 	case errors.Is(err, context.Canceled):
-	case h.err == nil:
-		h.err, h.since = err, time.Now()
 	default:
-		h.err = err
+		if !failed {
+			was.since = time.Now()
+		}
+		if h.fails == nil {
+			h.fails = map[string]failure{}
+		}
+		h.fails[kind] = failure{err, was.since}
 	}
-	return ended, since
+	return failure{}
 }
 
+// failing tells what has failed for the longest time; empty: nothing fails.
 func (h *health) failing() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.err == nil {
+	var first failure
+	for _, f := range h.fails {
+		if first.err == nil || f.since.Before(first.since) {
+			first = f
+		}
+	}
+	if first.err == nil {
 		return ""
 	}
-	return fmt.Sprintf("%v (for %s)", h.err, time.Since(h.since).Round(time.Second))
+	return fmt.Sprintf("%v (for %s)", first.err, time.Since(first.since).Round(time.Second))
 }
 
 // Job implements Operations.

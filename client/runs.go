@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -34,10 +35,14 @@ func (c *Client) runOf(ctx context.Context, r request) (ruqi.Run, error) {
 	return shape.Run(), nil
 }
 
-// WaitRun implements ruqi.Operations.
+// waitAway is how long WaitRun believes in a service whose store does not answer: as long as a failover takes, and more.
+const waitAway = 2 * time.Minute
+
+// WaitRun implements ruqi.Operations. A store that is away for up to two minutes does not end it.
 func (c *Client) WaitRun(ctx context.Context, id int64) (ruqi.Run, error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	answered := time.Now()
 	for wait := firstWait; ; wait = min(2*wait, mostWait) {
 		select {
 		case <-ctx.Done():
@@ -45,8 +50,12 @@ func (c *Client) WaitRun(ctx context.Context, id int64) (ruqi.Run, error) {
 		case <-timer.C:
 		}
 		run, err := c.FindRun(ctx, id)
-		if err != nil || run.State.Ended() {
+		switch {
+		case errors.Is(err, ruqi.ErrUnavailable) && time.Since(answered) < waitAway:
+		case err != nil || run.State.Ended():
 			return run, err
+		default:
+			answered = time.Now()
 		}
 		timer.Reset(wait)
 	}

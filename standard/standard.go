@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 
 	"github.com/ruqi-dev/ruqi"
@@ -43,6 +44,8 @@ type StoreOptions struct {
 	KeepSchema bool
 }
 
+var plainKind = regexp.MustCompile(`^[a-z][a-z0-9+]*:`)
+
 // OpenStore opens the store at an address: "memory:", gone with the process;
 // "sqlite:PATH", one file for the instances of one host; or "postgres://…", a database for instances on any
 // number of hosts. An address of another kind is an *InvalidError.
@@ -67,6 +70,9 @@ func OpenStore(ctx context.Context, address string, options StoreOptions) (Store
 	case kind == "sqlite":
 		return Store{}, ruqi.Invalid("/store", "", "sqlite needs the path of its file: sqlite:/var/lib/ruqi/ruqi.db")
 	}
-	// Of an address nobody here can read, only the kind is shown: the rest may hold a password.
+	// Of an address nobody here can read, only a plain kind is shown: the rest may hold a password.
+	if !plainKind.MatchString(address) {
+		return Store{}, ruqi.Invalid("/store", "", "is no address of a store; accepted are memory:, sqlite:PATH and postgres://USER:PASSWORD@HOST:5432/DATABASE")
+	}
 	return Store{}, ruqi.Invalid("/store", "", "there is no store of the kind %q; accepted are memory:, sqlite:PATH and postgres://USER:PASSWORD@HOST:5432/DATABASE", kind)
 }

@@ -135,9 +135,9 @@ func explainCode(e *pgconn.PgError) (sentence string, again bool) {
 	case codeNoSchema:
 		return "has no schema in which tables could be made: create the one that the search path names", false
 	case codeNoRight:
-		return "does not give this user a right that is needed: as its owner, GRANT USAGE, CREATE ON SCHEMA to it, and all rights on tables that begin with rq_", false
+		return "does not give this user a right that is needed: as its owner, GRANT USAGE, CREATE ON SCHEMA to it, and all rights on tables that begin with rq_", true
 	case codeNoTable, codeNoColumn:
-		return "lacks tables of this release: run ruqi store migrate", false
+		return "lacks tables of this release: run ruqi store migrate", true
 	case codeReadOnly:
 		return "cannot be written: it is a standby or set to read-only; name the primary (with several hosts: target_session_attrs=read-write)", true
 	case codeTooManyConns:
@@ -151,13 +151,14 @@ func explainCode(e *pgconn.PgError) (sentence string, again bool) {
 	case codeSerialization, codeDeadlock, codeUniqueViolation:
 		return "had other steps in the way of this one, again and again", true
 	}
-	if len(e.Code) == 5 {
-		switch e.Code[:2] {
-		case "08", "53", "57", "58": // connection, resources, operator, system
-			return "cannot answer now", true
-		case "XX":
-			return "is damaged or meets a fault of its own: see its log", false
-		}
+	if len(e.Code) != 5 {
+		return "", false
 	}
-	return "", false
+	switch e.Code[:2] {
+	case "22", "23", "42": // data, constraints, the statement: the same call fails again
+		return "", false
+	case "XX":
+		return "is damaged or meets a fault of its own: see its log", true
+	}
+	return "cannot do this now", true // what an operator can mend
 }

@@ -187,12 +187,17 @@ const sqlJobIDs = `SELECT r.id, r.job_id FROM unnest($1::bigint[]) v (id) CROSS 
 // jobsOf are jobs by the ids of their runs; nil where the job is gone.
 type jobsOf map[int64]*jobRow
 
-func (st *step) lockJobs(runs []int64) (jobsOf, error) {
+// sqlSoon bounds the wait for jobs: who holds one must not hold up the ends of all others for long.
+const sqlSoon = `SELECT set_config('lock_timeout', '1000', true)` // ms
+
+// lockJobs locks and reads the jobs of runs. With the clause SKIP LOCKED, those that another holds are returned as busy.
+func (st *step) lockJobs(runs []int64, clause string) (jobs jobsOf, busy map[string]bool, err error) {
 	byID := map[string]*jobRow{}
-	jobs := jobsOf{}
+	jobs, busy = jobsOf{}, map[string]bool{}
 	b := &pgx.Batch{}
 	locked := map[int64]bool{}
-	queue(b, sqlLockJobs, []any{runs}, func(rows pgx.Rows) error {
+	b.Queue(sqlSoon)
+	queue(b, sqlLockJobs+clause, []any{runs}, func(rows pgx.Rows) error {
 		var seq int64
 		err := rows.Scan(&seq)
 		locked[seq] = true
@@ -200,8 +205,10 @@ func (st *step) lockJobs(runs []int64) (jobsOf, error) {
 	})
 	queue(b, sqlJobsOfRuns, []any{runs}, func(rows pgx.Rows) error {
 		job, err := scanJob(rows)
-		if locked[job.seq] { // else it came after the lock, and is not the runs'
+		if locked[job.seq] {
 			byID[job.ID] = &job
+		} else { // or it came after the lock, which with the next try is seen
+			busy[job.ID] = clause != ""
 		}
 		return err
 	})
@@ -212,7 +219,7 @@ func (st *step) lockJobs(runs []int64) (jobsOf, error) {
 		jobs[run] = byID[job]
 		return err
 	})
-	return jobs, st.send(b)
+	return jobs, busy, st.send(b)
 }
 
 func (st *step) lockJobsOf(done []*ruqi.Done) (jobsOf, error) {
@@ -220,7 +227,8 @@ func (st *step) lockJobsOf(done []*ruqi.Done) (jobsOf, error) {
 	for i, d := range done {
 		ids[i] = d.Run.ID
 	}
-	return st.lockJobs(ids)
+	jobs, _, err := st.lockJobs(ids, "")
+	return jobs, err
 }
 
 const sqlEndJob = `UPDATE rq_job SET state = 2, reason = $2, next_nominal = NULL, next_due = NULL WHERE seq = $1 AND state <> 2`

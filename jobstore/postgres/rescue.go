@@ -109,7 +109,7 @@ func (st *step) rescue(owner ruqi.Owner, limit int, decide func(now time.Time, d
 	}
 	b := &pgx.Batch{}
 	if len(dead) > 0 {
-		if err := st.endDead(b, dead, ids, decide); err != nil {
+		if ids, err = st.endDead(b, dead, ids, decide); err != nil {
 			return nil, err
 		}
 	}
@@ -130,11 +130,17 @@ func (st *step) rescue(owner ruqi.Owner, limit int, decide func(now time.Time, d
 	return ended, st.commit(nil)
 }
 
-// endDead asks decide about each run and writes its answers.
-func (st *step) endDead(b *pgx.Batch, dead []ruqi.Run, ids []int64, decide func(now time.Time, dead ruqi.Run, job *ruqi.JobRecord) ruqi.Done) error {
-	jobs, err := st.lockJobs(ids)
+// endDead asks decide about each run and writes its answers. Runs whose jobs another step holds are left for the next time; the
+// ids of the others are returned.
+func (st *step) endDead(b *pgx.Batch, dead []ruqi.Run, ids []int64, decide func(now time.Time, dead ruqi.Run, job *ruqi.JobRecord) ruqi.Done) ([]int64, error) {
+	jobs, busy, err := st.lockJobs(ids, " SKIP LOCKED")
 	if err != nil {
-		return err
+		return nil, err
+	}
+	dead = slices.DeleteFunc(dead, func(r ruqi.Run) bool { return busy[r.JobID] })
+	ids = ids[:0]
+	for i := range dead {
+		ids = append(ids, dead[i].ID)
 	}
 	owners := make([]ruqi.Owner, len(dead))
 	done := make([]ruqi.Done, len(dead))
@@ -168,17 +174,17 @@ func (st *step) endDead(b *pgx.Batch, dead []ruqi.Run, ids []int64, decide func(
 	for _, o := range slices.Compact(distinct) {
 		e, err := newEnds(byOwner[o])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		e.queue(first, st.store, o, written)
 	}
 	if err := st.send(first); err != nil {
-		return err
+		return nil, err
 	}
 	for _, id := range ids {
 		if !written[id] {
-			return fmt.Errorf("run %d: it was locked and yet could not be ended", id)
+			return nil, fmt.Errorf("run %d: it was locked and yet could not be ended", id)
 		}
 	}
-	return st.effects(b, effects, jobs)
+	return ids, st.effects(b, effects, jobs)
 }

@@ -145,12 +145,16 @@ EXCEPTION WHEN OTHERS THEN
   RETURN NULL;
 END $$;
 
--- Output as text, as far as it is UTF-8 without NUL; else with escapes. A character may be cut at its end.
-CREATE FUNCTION rq_text(bytes bytea) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+-- Output as text up to its first NUL, as far as it is UTF-8; else with escapes. Its last character may be cut where there is more
+-- of it than is read.
+CREATE FUNCTION rq_text(output bytea) RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  nul integer := position('\x00'::bytea IN output);
+  bytes bytea := CASE WHEN nul > 0 THEN substring(output FOR nul - 1) ELSE output END;
 BEGIN
-  FOR cut IN 0..3 LOOP
+  FOR cut IN 0..CASE WHEN nul = 0 AND octet_length(bytes) >= 16384 THEN 3 ELSE 0 END LOOP
     BEGIN
-      RETURN convert_from(substring(bytes FOR greatest(octet_length(bytes) - cut, 0)), 'UTF8');
+      RETURN convert_from(substring(bytes FOR octet_length(bytes) - cut), 'UTF8');
     EXCEPTION WHEN OTHERS THEN
       NULL;
     END;
