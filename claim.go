@@ -104,8 +104,10 @@ func nextLook(claimed *Claimed, gather, fruitless time.Duration) (wait, nextFrui
 		return pollEvery, leastWait
 	case claimed.Next.After(claimed.Now):
 		return min(max(claimed.Next.Sub(claimed.Now), gather), pollEvery), leastWait
-	case len(claimed.Jobs) > 0:
+	case len(claimed.Jobs) >= claimLimit:
 		return 0, leastWait
+	case len(claimed.Jobs) > 0: // what came due during the claim; for want of slots, an end of a run kicks
+		return gather, leastWait
 	}
 	return fruitless, min(2*fruitless, pollEvery)
 }
@@ -155,7 +157,8 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 			s.emit(Event{Kind: EventJobParked, JobID: id, Reason: err.Error()})
 		}
 	}
-	s.blocked.Store(claimed.Next != nil && !claimed.Next.After(claimed.Now))
+	full := filled(request.Slots, &claimed)
+	s.blocked.Store(claimed.Next != nil && !claimed.Next.After(claimed.Now) && (full || len(claimed.Jobs) == 0))
 	s.looks.note(claimed.Now, claimed.Next)
 	jump := s.watch.see(&clocks{store: claimed.Now, asked: asked, answered: time.Now()})
 	if s.holdRescues(jump); jump < 0 {
@@ -188,6 +191,20 @@ func (s *Scheduler) leave(runs []Run) {
 	s.log.Error("the store answered a claim when the lease could not be trusted any more; its runs are not started", "runs", ids)
 	s.doubt.Store(true)
 	s.lease.ask()
+}
+
+// filled reports whether a claim left a pool without a free slot, so that the end of a run makes room for more.
+func filled(free map[string]int, claimed *Claimed) bool {
+	taken := map[string]int{}
+	for i := range claimed.Jobs {
+		taken[claimed.Jobs[i].Pool]++ // a job that only settled fires counts too: it is looked at once more for nothing
+	}
+	for pool, n := range free {
+		if taken[pool] >= n {
+			return true
+		}
+	}
+	return false
 }
 
 // mayStart reports whether this instance may take new runs now.

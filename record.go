@@ -90,8 +90,9 @@ func (u unreadable) MarshalJSON() ([]byte, error)     { return u.data, nil }
 func (u unreadable) String() string                   { return fmt.Sprintf("unreadable %s", u.kind) }
 func (u unreadable) Needs() string                    { return u.kind }
 
-// maxDecoded bounds the decoded definitions kept: at about 1 KiB each, 16 MiB.
-const maxDecoded = 1 << 14
+// maxDecoded bounds the decoded definitions kept: at about 1 KiB each, 128 MiB for a store of that many jobs. To decode one
+// takes a tenth of a millisecond, some ten times what a fire costs else.
+const maxDecoded = 1 << 17
 
 // A decodedJob is one version of a definition; a removed job's id may come back with the same version, so
 // the time of creation belongs to its identity.

@@ -30,7 +30,7 @@ func (s *Store) Clean(ctx context.Context, retention ruqi.Retention) (int, error
 		return 0, fmt.Errorf("clean: %w", err)
 	}
 	defer s.sweep.Unlock()
-	h := &history{store: s, ctx: ctx}
+	h := &history{store: s, ctx: ctx, keep: leastKept(retention)}
 	rows, err := h.tooOld(retention.Age, limit)
 	if err == nil {
 		rows, err = s.sweep.TooMany(h, retention, limit, rows)
@@ -92,6 +92,15 @@ func (s *Store) deleteRuns(ctx context.Context, rows []sqlstore.Found) (gone int
 type history struct {
 	store *Store
 	ctx   context.Context
+	// keep is the lowest bound of the rows of a job: one that has no more has none too many.
+	keep int64
+}
+
+func leastKept(r ruqi.Retention) int64 {
+	if r.NonRuns <= 0 || r.Runs > 0 && r.Runs < r.NonRuns {
+		return int64(r.Runs)
+	}
+	return int64(r.NonRuns)
 }
 
 func (h *history) query(sql string, args []any, each func(pgx.Rows) error) error {
@@ -128,10 +137,15 @@ func (h *history) tooOld(age time.Duration, limit int) (rows []sqlstore.Found, e
 }
 
 const (
-	sqlLastRun   = `SELECT coalesce(max(id), 0) FROM rq_run`
-	sqlOpenJobs  = `SELECT DISTINCT job_id FROM rq_run WHERE state < 2`
-	sqlJobsSince = `SELECT DISTINCT job_id FROM rq_run WHERE id > $1`
-	sqlJobAfter  = `SELECT job_id FROM rq_run WHERE job_id > $1 ORDER BY job_id LIMIT 1`
+	sqlLastRun  = `SELECT coalesce(max(id), 0) FROM rq_run`
+	sqlOpenJobs = `SELECT DISTINCT job_id FROM rq_run WHERE state < 2`
+	// Of these only the jobs that have more rows than the bound: for most jobs it is asked in vain.
+	sqlJobsSince = `SELECT j.job FROM (SELECT DISTINCT job_id AS job FROM rq_run WHERE id > $1) j WHERE ` + crowded
+	sqlJobAfter  = `WITH RECURSIVE j (job) AS (
+	(SELECT job_id FROM rq_run WHERE job_id > $1 ORDER BY job_id LIMIT 1)
+	UNION ALL SELECT (SELECT n.job_id FROM rq_run n WHERE n.job_id > j.job ORDER BY n.job_id LIMIT 1) FROM j WHERE j.job IS NOT NULL)
+	SELECT j.job FROM j WHERE j.job IS NOT NULL AND ` + crowded + ` LIMIT 1`
+	crowded = `(SELECT count(*) FROM (SELECT FROM rq_run c WHERE c.job_id = j.job LIMIT $2::bigint + 1) n) > $2::bigint`
 )
 
 // LastRun implements sqlstore.History.
@@ -147,21 +161,20 @@ func (h *history) OpenJobs() ([]string, error) {
 
 // JobsSince implements sqlstore.History.
 func (h *history) JobsSince(run int64) ([]string, error) {
-	return h.texts(sqlJobsSince, run)
+	return h.texts(sqlJobsSince, run, h.keep)
 }
 
 // JobAfter implements sqlstore.History.
 func (h *history) JobAfter(job string) (string, bool, error) {
-	list, err := h.texts(sqlJobAfter, job)
+	list, err := h.texts(sqlJobAfter, job, h.keep)
 	if err != nil || len(list) == 0 {
 		return "", false, err
 	}
 	return list[0], true, nil
 }
 
-// The rows before the oldest that stays, oldest first. Most jobs have no more rows than they may, which the index alone tells.
+// The rows before the oldest that stays, oldest first.
 const sqlExcess = `SELECT r.id FROM rq_run r WHERE r.job_id = $1 AND r.state BETWEEN $2 AND $3
-	AND (SELECT count(*) FROM (SELECT FROM rq_run c WHERE c.job_id = $1 LIMIT $4 + 1) n) > $4
 	AND r.id < (SELECT k.id FROM rq_run k WHERE k.job_id = $1 AND k.state BETWEEN $2 AND $3 ORDER BY k.id DESC LIMIT 1 OFFSET $4 - 1)
 	AND r.id > $5 ORDER BY r.id LIMIT $6`
 

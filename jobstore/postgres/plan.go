@@ -88,22 +88,26 @@ const advance = `UPDATE rq_job j SET state = v.to_state, reason = v.to_reason, n
 
 const jobNames = `seq, seen, to_state, to_reason, to_nominal, to_due, to_count`
 
+// told ends a statement that writes plans: the jobs whose plans landed, the ids that their rows were to have, in the same
+// order, and those of the rows whose keys were free.
+const told = `SELECT (SELECT array_agg(seq) FROM numbered), (SELECT array_agg(run) FROM numbered), (SELECT array_agg(id) FROM inserted)`
+
 // sqlApplyPlain writes plans of one plain birth each, in one statement.
 var sqlApplyPlain = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(4, append(slices.Clone(jobTypes),
 	"timestamptz", "timestamptz", "int", "smallint", "text", "text", "text")...) + `) v (` + jobNames + `, nominal, due, attempt, cause, job_name, task, params)),
-advanced AS (` + advance + ` RETURNING j.id, v.*),
+advanced AS (` + advance + ` RETURNING j.id AS job, v.*),
+numbered AS MATERIALIZED (SELECT nextval('rq_run_id') AS run, * FROM advanced),
 inserted AS (INSERT INTO rq_run (id, nominal, due, attempt, cause, state, job_id, job_name, task, params, started, instance, epoch)
-	SELECT nextval('rq_run_id'), nominal, due, attempt, cause, 1, id, job_name, task, params, $1::timestamptz, $2::text, $3::bigint FROM advanced` + onRunKey + returningKey + `)
-SELECT id, job_id, cause, nominal, attempt, NULL::bigint[] FROM inserted
-UNION ALL SELECT 0, '', 0, '-infinity', 0, array_agg(seq) FROM advanced`
+	SELECT run, nominal, due, attempt, cause, 1, job, job_name, task, params, $1::timestamptz, $2::text, $3::bigint FROM numbered` + onRunKey + ` RETURNING id)
+` + told
 
 // sqlApplyFull does the same for one row of any kind each.
 var sqlApplyFull = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(1, append(slices.Clone(jobTypes), fullTypes...)...) + `) v (` + jobNames + `, ` + newRunColumns + `)),
-advanced AS (` + advance + ` RETURNING j.id AS job, v.*),
+advanced AS (` + advance + ` RETURNING v.*),
+numbered AS MATERIALIZED (SELECT nextval('rq_run_id') AS run, * FROM advanced),
 inserted AS (INSERT INTO rq_run (id, ` + newRunColumns + `)
-	SELECT nextval('rq_run_id'), ` + newRunColumns + ` FROM advanced` + onRunKey + returningKey + `)
-SELECT id, job_id, cause, nominal, attempt, NULL::bigint[] FROM inserted
-UNION ALL SELECT 0, '', 0, '-infinity', 0, array_agg(seq) FROM advanced`
+	SELECT run, ` + newRunColumns + ` FROM numbered` + onRunKey + ` RETURNING id)
+` + told
 
 // applySingle writes plans of one row each, with the end of the step in the same round trip.
 func (cl *claim) applySingle(decisions []decision, runs *newRuns) error {
@@ -118,9 +122,9 @@ func (cl *claim) applySingle(decisions []decision, runs *newRuns) error {
 		args = append(append([]any{cl.now, owner.Instance, owner.Epoch}, jobs...),
 			runs.nominal, runs.due, runs.attempt, runs.cause, runs.name, runs.task, runs.params)
 	}
-	applied := map[int64]bool{}
+	var seqs, ids, inserted []int64
 	b := &pgx.Batch{}
-	queue(b, sql, args, func(rows pgx.Rows) error { return runs.bornOrApplied(rows, applied) })
+	queue(b, sql, args, func(rows pgx.Rows) error { return rows.Scan(&seqs, &ids, &inserted) })
 	nameRuns(b, decisions, runs)
 	cl.end(b)
 	if err := cl.commit(b); err != nil {
@@ -129,18 +133,31 @@ func (cl *claim) applySingle(decisions []decision, runs *newRuns) error {
 	if cl.lost {
 		return cl.recover(decisions, runs, nil, nil)
 	}
-	cl.tell(decisions, runs, applied)
+	cl.tell(decisions, runs, landed(decisions, runs, seqs, ids, inserted))
 	return nil
 }
 
-// bornOrApplied reads a row of sqlApplyPlain or sqlApplyFull: an inserted row, or, once, the jobs whose plans landed.
-func (n *newRuns) bornOrApplied(rows pgx.Rows, applied map[int64]bool) error {
-	var seqs []int64
-	_, err := n.born(rows, &seqs)
-	for _, seq := range seqs {
-		applied[seq] = true
+// landed gives the inserted rows their ids, from what told tells, and returns the jobs whose plans landed. Each decision has one row.
+func landed(decisions []decision, runs *newRuns, seqs, ids, inserted []int64) map[int64]bool {
+	applied := make(map[int64]bool, len(seqs))
+	place := make(map[int64]int, len(decisions))
+	for i, d := range decisions {
+		place[d.job.seq] = i
 	}
-	return err
+	var free map[int64]bool
+	if len(inserted) < len(ids) { // some keys were taken: those fires have their outcome already
+		free = make(map[int64]bool, len(inserted))
+		for _, id := range inserted {
+			free[id] = true
+		}
+	}
+	for i, seq := range seqs {
+		applied[seq] = true
+		if free == nil || free[ids[i]] {
+			runs.runs[place[seq]].ID = ids[i]
+		}
+	}
+	return applied
 }
 
 // nameRuns lists runs under names that are not their jobs'.

@@ -110,10 +110,11 @@ func plannedStatements(t *testing.T) []planned {
 	runs("by id", ruqi.RunQuery{IDs: []int64{1}}, planned{sort: "orders the rows named"})
 	runs("of a job", ruqi.RunQuery{Job: "x"}, planned{})
 	runs("of a job and state", ruqi.RunQuery{Job: "x", States: []ruqi.RunState{ruqi.RunFailed}}, planned{})
-	runs("failed", ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunLost}}, planned{scan: "walks the rare ends", sort: "orders the rare ends"})
+	runs("failed", ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunLost}}, planned{sort: "merges the states"})
 	runs("alive", ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunRunning, ruqi.RunQueued}}, planned{scan: fewAlive, sort: fewAlive})
 	runs("succeeded", ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunSucceeded}}, walk)
 	runs("of a name", ruqi.RunQuery{Name: "x"}, planned{sort: "merges the jobs of a name"})
+	runs("started by hand", ruqi.RunQuery{Causes: []ruqi.Cause{ruqi.CauseManual, ruqi.CauseRetry}}, planned{sort: "merges the causes"})
 	runs("of a time", ruqi.RunQuery{From: &now, To: &now}, planned{scan: walk.scan, sort: "orders the rows of the time"})
 	for sort := range jobOrders {
 		sql, _, _, _, err := jobsQuery(ruqi.JobQuery{Sort: sort}, 50)

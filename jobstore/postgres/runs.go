@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 
@@ -41,13 +43,16 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 // those that the filter drops between them.
 func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err error) {
 	var f filter
+	below := int64(math.MaxInt64)
 	if query.Cursor != "" {
 		cursor, err := sqlstore.ParseCursor(query.Cursor, runSort)
 		if err != nil {
 			return "", nil, err
 		}
-		f.add("r.id < " + f.value(cursor.Number))
+		below = cursor.Number
 	}
+	under := f.value(below)
+	f.add("r.id < " + under)
 	if len(query.IDs) > 0 {
 		f.add("r.id = ANY (" + f.value(query.IDs) + "::bigint[])")
 	}
@@ -59,12 +64,17 @@ func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err erro
 		name := f.value(query.Name)
 		f.add("r.job_name = " + name)
 		if query.Job == "" && len(query.IDs) == 0 {
-			from = "rq_run_name n JOIN rq_run r ON r.job_id = n.job_id"
+			page := "OFFSET 0"
+			if len(query.States) == 0 && len(query.Causes) == 0 && query.From == nil && query.To == nil {
+				page = "ORDER BY o.id DESC LIMIT " + f.value(limit) // no job gives more than a page
+			}
+			from = "rq_run_name n CROSS JOIN LATERAL (SELECT * FROM rq_run o WHERE o.job_id = n.job_id AND o.job_name = n.name AND o.id < " + under + " " + page + ") r"
 			f.add("n.name = " + name)
 		}
 	}
+	alone := from == "rq_run r" && query.Job == "" && len(query.IDs) == 0 && len(query.Causes) == 0 && query.From == nil && query.To == nil
 	if len(query.States) > 0 {
-		if err := f.states(query.States); err != nil {
+		if from, err = f.states(query.States, from, under, alone, limit); err != nil {
 			return "", nil, err
 		}
 	}
@@ -77,7 +87,12 @@ func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err erro
 			}
 			codes[i] = int16(code)
 		}
-		f.add("r.cause = ANY (" + f.value(codes) + "::smallint[])")
+		list := f.value(codes) + "::smallint[]"
+		f.add("r.cause = ANY (" + list + ")")
+		if alone && len(query.States) == 0 && !slices.Contains(query.Causes, ruqi.CauseSchedule) {
+			from = "unnest(" + list + ") c (cause) CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.cause = c.cause AND n.cause <> 0 AND n.id < " +
+				under + " ORDER BY n.id DESC LIMIT " + f.value(limit) + ") r"
+		}
 	}
 	if query.From != nil {
 		f.add("r.nominal >= " + f.value(*query.From))
@@ -89,31 +104,33 @@ func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err erro
 	return "SELECT " + runColumns + " FROM " + from + f.where() + " ORDER BY r.id DESC LIMIT " + most, f.args, nil
 }
 
-// states adds the term of the states. Those alive and the rare ends have indexes of their own, which
-// are found by what is said beside; successes are most of the history, and the walk down the ids meets them at once.
-func (f *filter) states(states []ruqi.RunState) error {
+// states adds the term of the states, and returns the tables to read. Those alive and the rare ends have indexes of their own;
+// successes are most of the history, and the walk down the ids meets them at once. below is the id that the page is under, alone
+// says that nothing but the states is asked for.
+func (f *filter) states(states []ruqi.RunState, from, below string, alone bool, limit int) (string, error) {
 	codes := make([]int16, len(states))
 	alive, rare, common := false, false, false
 	for i, state := range states {
 		code, err := sqlstore.RunStateCode(state)
 		if err != nil {
-			return ruqi.Invalid("/states", string(state), "a run has no such state")
+			return "", ruqi.Invalid("/states", string(state), "a run has no such state")
 		}
 		codes[i] = int16(code)
 		alive = alive || !state.Ended()
 		common = common || state == ruqi.RunSucceeded
 		rare = rare || state.Ended() && state != ruqi.RunSucceeded
 	}
-	in := "r.state = ANY (" + f.value(codes) + "::smallint[])"
-	f.add(in)
+	list := f.value(codes)
+	f.add("r.state = ANY (" + list + "::smallint[])")
 	switch {
 	case common:
 	case alive && !rare:
 		f.add("r.state < 2")
-	case rare && !alive:
-		f.add("r.state > 2")
+	case rare && !alive && alone: // each state from its own end of the index, and no more of it than a page
+		return "unnest(" + list + "::smallint[]) s (state) CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.state = s.state AND n.state > 2 AND n.id < " +
+			below + " ORDER BY n.id DESC LIMIT " + f.value(limit) + ") r", nil
 	}
-	return nil
+	return from, nil
 }
 
 // runByID reads one run under its lock, and reports ruqi.ErrNotFound.

@@ -93,6 +93,8 @@ CREATE INDEX rq_run_queued ON rq_run (due) WHERE state = 0;
 CREATE INDEX rq_run_cancel ON rq_run (instance, epoch) WHERE state = 1 AND cancel_by IS NOT NULL;
 -- All but the common end, so that the rare states are found among many successes.
 CREATE INDEX rq_run_state ON rq_run (state, id) WHERE state > 2;
+-- All but the schedule's.
+CREATE INDEX rq_run_cause ON rq_run (cause, id) WHERE cause <> 0;
 -- For retention by age; new entries come at its end.
 CREATE INDEX rq_run_finished ON rq_run (finished) WHERE state > 1;
 
