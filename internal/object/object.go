@@ -11,6 +11,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Report notes what is wrong: at a JSON pointer relative to the object, what was read there, and a message as for
@@ -32,9 +33,49 @@ type Member struct {
 // null counts as not given.
 type Object struct {
 	members []Member
-	index   map[string]int
-	asked   map[string]bool
-	report  Report
+	asked   []bool // of each member
+	// index is the place of each name, when there are many members.
+	index  map[string]int
+	report Report
+}
+
+// fewMembers are looked through faster than a map is made: the most that a definition has.
+const fewMembers = 32
+
+// place returns where a member stands; false: there is none of that name.
+func (o *Object) place(name string) (int, bool) {
+	if o.index != nil {
+		i, ok := o.index[name]
+		return i, ok
+	}
+	for i := range o.members {
+		if o.members[i].Name == name {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// add takes a member in whose name is new.
+func (o *Object) add(m Member) {
+	o.members, o.asked = append(o.members, m), append(o.asked, false)
+	if o.index != nil {
+		o.index[m.Name] = len(o.members) - 1
+	} else if len(o.members) > fewMembers {
+		o.index = make(map[string]int, 2*fewMembers)
+		for i := range o.members {
+			o.index[o.members[i].Name] = i
+		}
+	}
+}
+
+// ask notes that a member was asked for, and returns its place.
+func (o *Object) ask(name string) (int, bool) {
+	i, ok := o.place(name)
+	if ok {
+		o.asked[i] = true
+	}
+	return i, ok
 }
 
 // Read splits a text into the members of one object. Members of it that stand twice are reported, and the first
@@ -55,56 +96,113 @@ func ReadKept(data []byte, report Report) (*Object, error) {
 	return split(data, report)
 }
 
-// split reads a text that is valid JSON.
+// split reads a text that is valid JSON. It goes over the bytes itself, since definitions are decoded while jobs are locked: a
+// decoder of tokens takes four times as long.
 func split(data []byte, report Report) (*Object, error) {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	if open, _ := decoder.Token(); open != json.Delim('{') {
+	at := skipSpace(data, 0)
+	if at == len(data) || data[at] != '{' {
 		return nil, errNoObject
 	}
-	o := &Object{index: map[string]int{}, asked: map[string]bool{}, report: report}
-	for decoder.More() {
-		token, err := decoder.Token()
-		name, isName := token.(string)
-		var value json.RawMessage
-		if err == nil && isName {
-			err = decoder.Decode(&value)
+	const usual = 16 // members
+	o := &Object{members: make([]Member, 0, usual), asked: make([]bool, 0, usual), report: report}
+	for at = skipSpace(data, at+1); data[at] != '}'; at = skipSpace(data, at) {
+		if data[at] == ',' {
+			at = skipSpace(data, at+1)
 		}
-		if err != nil || !isName {
-			return nil, errNoObject // it is valid, so this is never reached
-		}
-		if _, twice := o.index[name]; twice {
+		end := endOfValue(data, at)
+		name := unquote(data[at:end])
+		at = skipSpace(data, skipSpace(data, end)+1) // past the colon
+		end = endOfValue(data, at)
+		value := json.RawMessage(data[at:end:end])
+		at = end
+		if _, twice := o.place(name); twice {
 			report(Pointer(name), string(value), givenTwice)
 			continue
 		}
-		o.index[name] = len(o.members)
-		o.members = append(o.members, Member{name, value})
+		o.add(Member{name, value})
 	}
 	return o, nil
+}
+
+func skipSpace(data []byte, at int) int {
+	for at < len(data) && (data[at] == ' ' || data[at] == '\n' || data[at] == '\t' || data[at] == '\r') {
+		at++
+	}
+	return at
+}
+
+// endOfValue returns where the value that begins at at in valid JSON ends.
+func endOfValue(data []byte, at int) int {
+	depth := 0
+	for ; at < len(data); at++ {
+		switch data[at] {
+		case '"':
+			for at++; data[at] != '"'; at++ {
+				if data[at] == '\\' {
+					at++
+				}
+			}
+			if depth == 0 {
+				return at + 1
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth == 0 {
+				return at // a number or a word before the end of its object
+			}
+			if depth--; depth == 0 {
+				return at + 1
+			}
+		case ',', ' ', '\n', '\t', '\r':
+			if depth == 0 {
+				return at
+			}
+		}
+	}
+	return at
+}
+
+// unquote returns the text of a JSON string.
+func unquote(raw []byte) string {
+	if plainText(raw) {
+		return string(raw[1 : len(raw)-1])
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return "" // it is valid, so this is never reached
+	}
+	return text
+}
+
+// plainText reports whether a value is a JSON string without anything to translate.
+func plainText(raw []byte) bool {
+	return len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw)
 }
 
 const givenTwice = "given twice"
 
 // Members returns all members in their order, and counts as asking for them.
 func (o *Object) Members() []Member {
-	for _, m := range o.members {
-		o.asked[m.Name] = true
+	for i := range o.asked {
+		o.asked[i] = true
 	}
 	return o.members
 }
 
 // Has reports whether the member is there and not null.
 func (o *Object) Has(name string) bool {
-	i, ok := o.index[name]
+	i, ok := o.place(name)
 	return ok && string(o.members[i].Value) != "null"
 }
 
 // Raw returns a member as it stands, for another to read. ok is false when it is missing or null.
 func (o *Object) Raw(name string) (value json.RawMessage, ok bool) {
-	o.asked[name] = true
-	if !o.Has(name) {
+	i, ok := o.ask(name)
+	if !ok || string(o.members[i].Value) == "null" {
 		return nil, false
 	}
-	return o.members[o.index[name]].Value, true
+	return o.members[i].Value, true
 }
 
 // Any returns a member of any shape as it stands. Members within it that stand twice are reported; ok as for Raw.
@@ -123,7 +221,7 @@ func (o *Object) Text(name string) (text string, ok bool) { return read[string](
 // Need is Text for a member that must be there: one that is missing is reported too.
 func (o *Object) Need(name string) (text string, ok bool) {
 	if !o.Has(name) {
-		o.asked[name] = true
+		o.ask(name)
 		o.report(Pointer(name), "", "missing")
 		return "", false
 	}
@@ -196,8 +294,8 @@ func Parse[T any](o *Object, name, accepted string, parse func(string) (T, error
 
 // Done reports every member that was not asked for.
 func (o *Object) Done(accepted ...string) {
-	for _, m := range o.members {
-		if !o.asked[m.Name] {
+	for i, m := range o.members {
+		if !o.asked[i] {
 			o.report(Pointer(m.Name), string(m.Value), "unknown member; %s", list(accepted))
 		}
 	}
@@ -231,6 +329,10 @@ func read[T any](o *Object, name, accepted string) (value T, ok bool) {
 
 // decode decodes a value, which is not to be null.
 func decode[T any](report Report, pointer string, raw json.RawMessage, accepted string) (value T, ok bool) {
+	if plain, known := any(&value).(*string); known && plainText(raw) { // most values
+		*plain = string(raw[1 : len(raw)-1])
+		return value, true
+	}
 	var into *T
 	err := json.Unmarshal(raw, &into)
 	var wrong *json.UnmarshalTypeError

@@ -1,11 +1,14 @@
 package object_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ruqi-dev/ruqi/internal/object"
 )
@@ -131,4 +134,79 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestMembersAreThoseOfTheStandardDecoder compares what is read with what encoding/json reads, for random objects.
+func TestMembersAreThoseOfTheStandardDecoder(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	space := func() string { return []string{"", "", " ", "\n\t", "\r "}[random.IntN(5)] }
+	names := []string{`a`, `b`, ``, `\u0061`, `\"`, `\\`, `{`, `]`, `,`, `ü`, `a b`, `\ud83d\ude00`, `/~`}
+	var value func(depth int) string
+	members := func(depth int) string {
+		var list []string
+		n := random.IntN(5)
+		if depth == 4 && random.IntN(10) == 0 {
+			n = 80 // more than are looked through one by one
+		}
+		for range n {
+			name := names[random.IntN(len(names))]
+			if n > 5 {
+				name = fmt.Sprint(name, random.IntN(50))
+			}
+			list = append(list, space()+`"`+name+`"`+space()+":"+space()+value(depth-1)+space())
+		}
+		return "{" + strings.Join(list, ",") + space() + "}"
+	}
+	value = func(depth int) string {
+		switch n := random.IntN(9); {
+		case n < 2 && depth > 0:
+			return members(depth)
+		case n < 4 && depth > 0:
+			var items []string
+			for range random.IntN(4) {
+				items = append(items, space()+value(depth-1)+space())
+			}
+			return "[" + strings.Join(items, ",") + "]"
+		case n < 6:
+			return `"` + names[random.IntN(len(names))] + `"`
+		default:
+			return []string{"0", "-1.5e+3", "true", "null", "false"}[random.IntN(5)]
+		}
+	}
+	for range 5000 {
+		text := space() + members(4) + space()
+		var got notes
+		o, err := object.Read([]byte(text), got.add)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		var want []object.Member
+		var twice notes
+		seen := map[string]bool{}
+		decoder := json.NewDecoder(strings.NewReader(text))
+		_, err = decoder.Token()
+		for err == nil && decoder.More() {
+			var token json.Token
+			if token, err = decoder.Token(); err != nil {
+				break
+			}
+			var raw json.RawMessage
+			err = decoder.Decode(&raw)
+			name := token.(string)
+			if seen[name] {
+				twice.add(object.Pointer(name), string(raw), "given twice")
+				continue
+			}
+			seen[name] = true
+			want = append(want, object.Member{Name: name, Value: raw})
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if found := o.Members(); !slices.EqualFunc(found, want, func(a, b object.Member) bool { return a.Name == b.Name && string(a.Value) == string(b.Value) }) || !slices.Equal(got, twice) {
+			t.Fatalf("%s: members %q, want %q; reported %q, want %q", text, found, want, got, twice)
+		}
+	}
 }
