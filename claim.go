@@ -104,8 +104,8 @@ func nextLook(claimed *Claimed, gather, fruitless time.Duration) (wait, nextFrui
 		return pollEvery, leastWait
 	case claimed.Next.After(claimed.Now):
 		return min(max(claimed.Next.Sub(claimed.Now), gather), pollEvery), leastWait
-	case len(claimed.Jobs) >= claimLimit:
-		return 0, leastWait
+	case len(claimed.Jobs) >= claimLimit, len(claimed.Jobs) > 0 && claimed.Now.Sub(*claimed.Next) > gather:
+		return 0, leastWait // there was more than one step takes
 	case len(claimed.Jobs) > 0: // what came due during the claim; for want of slots, an end of a run kicks
 		return gather, leastWait
 	}
