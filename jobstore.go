@@ -55,8 +55,8 @@ type JobStore interface {
 	// jobs whose Needs is in request.Needs and whose id is not in request.Except; at most request.Limit in all. A
 	// full pool never hides another.
 	//
-	// decide sees them with their active count, read under the job's lock, and with
-	// the queued rows that may start, oldest first:
+	// decide sees them with their active count, and with the queued rows that may start, oldest first. A plan lands only if
+	// its job has no more active runs when it is written; it may have less, since runs end meanwhile:
 	//   - Due <= now;
 	//   - a batch row only when no row of its batch is running, and then only the oldest of the batch;
 	//     not while its job is paused;
@@ -96,7 +96,8 @@ type JobStore interface {
 	// With an epoch it renews, also a lease that has ended, as long as no Rescue has acted
 	// on it: a machine that slept alone keeps its runs. ErrLeaseLost if that epoch is not the
 	// instance's latest, or was rescued. A Lease of 0 says goodbye: the row goes as soon as no run names it.
-	// The instance is returned as stored, with Beat set to the store's now.
+	// The instance is returned as stored, with Beat set to the store's now. A renewal of which the answer is lost is
+	// ErrUnavailable all the same: it may have happened, and once more changes nothing.
 	Beat(ctx context.Context, instance Instance) (Instance, error)
 
 	// Rescue ends the running runs of owners whose lease has ended or whose epoch is not the
