@@ -185,7 +185,7 @@ func TestHistoryCanBeReadAsTheOriginalHadIt(t *testing.T) {
 		`5|a|name of a|`+cmd+`|f||0|host:8585:4242|2026-12-01 12:00:01`)
 }
 
-// The text of an output is its first 4,096 characters, of whatever length in bytes; one that is no text is shown with escapes.
+// The text of an output is its first 4,096 characters, of whatever length in bytes, up to its first NUL; one that is no text is shown with escapes.
 func TestOutputOfAnyKindCanBeReadAsText(t *testing.T) {
 	r := newReport(t, postgrestest.Shared(t).Schema(t))
 	r.add("a", `{}`, false)
@@ -199,9 +199,11 @@ func TestOutputOfAnyKindCanBeReadAsText(t *testing.T) {
 		{"many characters of four bytes, the first of one", []string{"x" + strings.Repeat("😀", 10_000)}, "x" + strings.Repeat("😀", 4095)},
 		{"more than is kept", []string{strings.Repeat("a", 1<<20), strings.Repeat("b", 1<<20)}, strings.Repeat("a", 4096)},
 		{"exactly 4,096 characters", []string{strings.Repeat("ü", 4096)}, strings.Repeat("ü", 4096)},
-		{"a character that is cut at the end", []string{"日本\xe6\x9c"}, "日本"},
-		{"NUL", []string{"one\x00two\n"}, `one\000two` + "\n"},
-		{"broken UTF-8", []string{"caf\xe9 au lait\n"}, `caf\351 au lait` + "\n"},
+		{"a character that is cut at the end", []string{"ü\xe6\x9c"}, `\303\274\346\234`},
+		{"NUL", []string{"one\x00two\n"}, "one"},
+		{"NUL at the begin", []string{"\x00two\n"}, ""},
+		{"NUL after broken UTF-8", []string{"caf\xe9\n\x00two\n"}, `caf\351` + "\n"},
+		{"broken UTF-8", []string{"caf\xe9\n"}, `caf\351` + "\n"},
 		{"broken UTF-8 past the characters shown", []string{strings.Repeat("a", 20_000), "\xff"}, strings.Repeat("a", 4096)},
 	} {
 		t.Run(c.title, func(t *testing.T) {
