@@ -28,7 +28,9 @@ const (
 
 // The row of an instance that has said goodbye goes with its last run, and so do earlier lives without one.
 const (
-	sqlForgetGone    = `DELETE FROM rq_instance i WHERE name = $1 AND epoch = $2 AND lease = 0 AND ` + sqlOwnsNothing
+	// A rescue that has the row forgets it itself; to wait for it while holding runs would be the wrong way round.
+	sqlForgetGone = `DELETE FROM rq_instance i USING (SELECT n.name, n.epoch FROM rq_instance n
+	WHERE n.name = $1 AND n.epoch = $2 AND n.lease = 0 FOR UPDATE SKIP LOCKED) g WHERE i.name = g.name AND i.epoch = g.epoch AND ` + sqlOwnsNothing
 	sqlForgetEarlier = `DELETE FROM rq_instance i WHERE name = $1 AND epoch < (SELECT max(l.epoch) FROM rq_instance l WHERE l.name = $1) AND ` + sqlOwnsNothing
 	sqlOwnsNothing   = `NOT EXISTS (SELECT FROM rq_run r WHERE r.state < 2 AND r.state = 1 AND r.instance = i.name AND r.epoch = i.epoch)`
 )
