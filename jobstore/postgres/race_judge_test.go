@@ -38,7 +38,8 @@ var raceLaws = []string{
 		FROM ` + everyRow + ` r GROUP BY job_id, cause, nominal, attempt HAVING count(*) > 1`,
 	`SELECT format('run %s of job %s was in the state %s when it was cleaned', id, job_id, state) FROM gone WHERE state < 2`,
 	`SELECT format('run %s is queued, but its job %s is removed', id, job_id) FROM rq_run WHERE state = 0 AND NOT EXISTS (SELECT FROM rq_job j WHERE j.id = job_id)`,
-	`SELECT format('run %s of job %s runs still', id, job_id) FROM rq_run WHERE state = 1`,
+	`SELECT format('run %s of job %s runs still, since %s, under %s, epoch %s; of that name there are %s', r.id, r.job_id, r.started, r.instance, r.epoch,
+		(SELECT jsonb_agg(to_jsonb(i.*) - '{slots,needs,zones,release,clock_offset}'::text[]) FROM rq_instance i WHERE i.name = r.instance)) FROM rq_run r WHERE r.state = 1`,
 	`SELECT format('run %s of job %s has ended before it started', id, job_id) FROM ` + everyRow + ` r WHERE finished < started`,
 	// The counter of a job that was never removed and added again.
 	`SELECT format('job %s has counted %s runs, and has %s', j.id, j.run_count, r.n) FROM rq_job j
@@ -164,6 +165,10 @@ func (r *race) told(server *postgrestest.Server) {
 			t.Error(err)
 		}
 		r.done[what] = n
+	}
+	// What the members of a deadlock were at: the begins of their statements, two lines each.
+	for _, line := range list[string](t, c, `SELECT m[1] FROM regexp_matches(pg_read_file('log/server.log'), '(Process \d+: [^\n]{0,200})', 'gn') m LIMIT 10`) {
+		t.Logf("in a deadlock: %s", line)
 	}
 	beyond := list[int](t, connectTo(t, r.address), sqlBeyond)
 	t.Logf("%6d starts beyond a limit by the times of the rows", beyond[0])

@@ -173,15 +173,18 @@ func (n *node) job(id string) ruqi.Job {
 // rows returns the history of a job, oldest first.
 func (n *node) rows(job string) []ruqi.Run {
 	n.s.t.Helper()
-	page, err := n.Runs(n.s.t.Context(), ruqi.RunQuery{Job: job, Limit: ruqi.MaxPage})
-	if err != nil {
-		n.s.t.Fatal(err)
+	var all []ruqi.Run
+	for query := (ruqi.RunQuery{Job: job, Limit: ruqi.MaxPage}); ; {
+		page, err := n.Runs(n.s.t.Context(), query)
+		if err != nil {
+			n.s.t.Fatal(err)
+		}
+		all = append(all, page.Runs...)
+		if query.Cursor = page.Next; query.Cursor == "" {
+			slices.Reverse(all)
+			return all
+		}
 	}
-	if page.Next != "" {
-		n.s.t.Fatalf("%s has more than %d rows", job, ruqi.MaxPage)
-	}
-	slices.Reverse(page.Runs)
-	return page.Runs
 }
 
 func states(rows []ruqi.Run) map[ruqi.RunState]int {
