@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -267,6 +268,10 @@ func TestASecondSignalEndsACommandThatIgnoresTheFirst(t *testing.T) {
 }
 
 func TestAHangUpEndsTheServiceUnlessItIsIgnored(t *testing.T) {
+	// A child inherits that a signal is ignored, as by tests under nohup, but not that it is taken.
+	taken := make(chan os.Signal, 1)
+	signal.Notify(taken, syscall.SIGHUP)
+	defer signal.Stop(taken)
 	s := serve(t, t.TempDir(), "--store", "memory:")
 	s.signal(syscall.SIGHUP)
 	if status := s.wait(); status != 0 || !strings.Contains(s.log.String(), "shutting down") {
