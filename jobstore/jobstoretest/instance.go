@@ -234,6 +234,8 @@ func instancesList(p *probe) {
 }
 
 var rescueRules = []rule{
+	{name: "Rescue/earlier life", check: rescueEarlierLife,
+		law: "an earlier life stays dead when the later one is forgotten before all its runs are ended"},
 	{name: "Rescue/dead", check: rescueDead,
 		law: "Rescue ends the running runs of owners whose lease has ended, decide's Done being written as by Finish, and returns them"},
 	{name: "Rescue/epochs", check: rescueEpochs,
@@ -476,4 +478,19 @@ func cancelErrors(p *probe) {
 	_, err = p.Cancel(p.ctx, r.ID, "ann")
 	p.wantErr("cancel of a run that has ended", err, ruqi.ErrEnded)
 	p.wantRun("the run", p.run(r.ID), before)
+}
+
+func rescueEarlierLife(p *probe) {
+	earlier := p.beat("a", time.Hour)
+	for n := range 3 {
+		p.startOne(earlier.Owner, fmt.Sprint("job", n))
+	}
+	p.beat("a", time.Microsecond) // the later life dies without a run
+	rescuer := p.owner("b")
+	p.clock.move(time.Millisecond)
+	for n := range 3 {
+		ended, err := p.Rescue(p.ctx, rescuer, 1, lose)
+		p.must("rescue", err)
+		equal(p, fmt.Sprintf("the number of runs that the rescue after %d ended", n), len(ended), 1)
+	}
 }

@@ -16,13 +16,13 @@ import (
 // A life of an instance is over when its lease has ended or a later life began, and one that is not known, of
 // which a store that was mended by hand may have rows, was never alive.
 const sqlDeadLives = `SELECT i.name, i.epoch FROM rq_instance i
-	WHERE (i.lease_until <= coalesce($1::timestamptz, statement_timestamp()) OR EXISTS (SELECT FROM rq_instance l WHERE l.name = i.name AND l.epoch > i.epoch))
+	WHERE (i.lease = 0 OR i.lease_until <= coalesce($1::timestamptz, statement_timestamp()) OR EXISTS (SELECT FROM rq_instance l WHERE l.name = i.name AND l.epoch > i.epoch))
 	AND NOT (i.name = $2 AND i.epoch = $3)
 UNION SELECT r.instance, r.epoch FROM (SELECT DISTINCT a.instance, a.epoch FROM rq_run a WHERE a.state < 2 AND a.state = 1) r
 	WHERE NOT EXISTS (SELECT FROM rq_instance k WHERE k.name = r.instance AND k.epoch = r.epoch) AND NOT (r.instance = $2 AND r.epoch = $3)`
 
 // sqlLockLives takes the locks of lives that are over still. One in which a claim is under way is left for the next time.
-const sqlLockLives = `SELECT i.name, i.epoch FROM rq_instance i WHERE (i.lease_until <= coalesce($1::timestamptz, statement_timestamp())
+const sqlLockLives = `SELECT i.name, i.epoch FROM rq_instance i WHERE (i.lease = 0 OR i.lease_until <= coalesce($1::timestamptz, statement_timestamp())
 	OR EXISTS (SELECT FROM rq_instance l WHERE l.name = i.name AND l.epoch > i.epoch))
 	AND NOT (i.name = $2 AND i.epoch = $3) ORDER BY i.name, i.epoch FOR UPDATE OF i SKIP LOCKED`
 

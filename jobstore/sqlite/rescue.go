@@ -12,7 +12,7 @@ import (
 // A life of an instance is over when its lease has ended or a later life began, and one that is not known, of
 // which a store that was mended by hand may have rows, was never alive.
 const sqlDeadLives = `SELECT name, epoch FROM rq_instance i
-	WHERE lease_until <= ? OR epoch < (SELECT max(epoch) FROM rq_instance l WHERE l.name = i.name)
+	WHERE lease = 0 OR lease_until <= ? OR epoch < (SELECT max(epoch) FROM rq_instance l WHERE l.name = i.name)
 	UNION SELECT instance, epoch FROM rq_run r INDEXED BY rq_run_alive WHERE state < 2 AND state = 1
 	AND NOT EXISTS (SELECT 1 FROM rq_instance k WHERE k.name = r.instance AND k.epoch = r.epoch)`
 const sqlRunsAlive = `SELECT id, instance, epoch FROM rq_run INDEXED BY rq_run_alive WHERE state < 2 AND state = 1`
