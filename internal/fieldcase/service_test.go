@@ -178,14 +178,18 @@ func TestOddExpressionsLeaveTheServiceIdle(t *testing.T) {
 			t.Errorf("the next time is %v", next)
 		}
 	}
-	const idle = 5 * time.Second
-	before := s.cpu()
-	<-time.After(idle)
-	used := s.cpu() - before
-	t.Logf("%s of CPU in %s", used, idle)
-	if used > idle/50 {
-		t.Errorf("idle it used %s of CPU in %s, more than 2 %%", used, idle)
+	// A service that spins is never idle; a quiet one may meet a busy machine once.
+	const idle, looks = 5 * time.Second, 6
+	for range looks {
+		before := s.cpu()
+		<-time.After(idle)
+		used := s.cpu() - before
+		t.Logf("%s of CPU in %s", used, idle)
+		if used <= idle/50 {
+			return
+		}
 	}
+	t.Errorf("%d times of %s it used more than 2 %% of a core", looks, idle)
 }
 
 // MF01, CK07: a service that gets no time over a due time runs what was due, once.
