@@ -48,6 +48,8 @@ type claim struct {
 	*step
 	want    want
 	claimed ruqi.Claimed
+	// started is when what the claim starts has started.
+	started time.Time
 	// last is what the end of the step tells.
 	last look
 }

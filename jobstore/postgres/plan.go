@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -44,8 +45,8 @@ func (cl *claim) apply(taken []*candidate, plans []ruqi.Plan) error {
 			run := &d.Runs[i]
 			run.JobID = d.job.ID
 			if run.State == ruqi.RunRunning {
-				now := cl.now
-				run.Owner, run.Started, run.Finished = cl.want.owner, &now, nil
+				run.Owner, run.Finished = cl.want.owner, nil
+				cl.starts(run, cl.now)
 			}
 			before := len(runs.runs)
 			if err := runs.add(run, cl.now); err != nil {
@@ -58,6 +59,13 @@ func (cl *claim) apply(taken []*candidate, plans []ruqi.Plan) error {
 		return cl.applySingle(decisions, runs)
 	}
 	return cl.applyAny(decisions, runs)
+}
+
+// starts notes when a run has started, as it will be read.
+func (cl *claim) starts(run *ruqi.Run, at time.Time) {
+	if run.State == ruqi.RunRunning {
+		run.Started = microPtr(&at)
+	}
 }
 
 // jobArgs are the new values of the jobs, one array a column, in the order of jobTypes.
@@ -86,27 +94,31 @@ var jobTypes = []string{"bigint", "bigint", "smallint", "text", "timestamptz", "
 const advance = `UPDATE rq_job j SET state = v.to_state, reason = v.to_reason, next_nominal = v.to_nominal, next_due = v.to_due, run_count = v.to_count
 	FROM v WHERE j.seq = v.seq AND v.seen >= ` + active
 
+// counted reads the clock after advance has counted the active runs: what it did not count has ended before. Runs start then. It
+// is $1 in tests.
+const counted = `counted AS MATERIALIZED (SELECT coalesce($1::timestamptz, clock_timestamp()) AS at)`
+
 const jobNames = `seq, seen, to_state, to_reason, to_nominal, to_due, to_count`
 
 // told ends a statement that writes plans: the jobs whose plans landed, the ids that their rows were to have, in the same
-// order, and those of the rows whose keys were free.
-const told = `SELECT (SELECT array_agg(seq) FROM numbered), (SELECT array_agg(run) FROM numbered), (SELECT array_agg(id) FROM inserted)`
+// order, those of the rows whose keys were free, and when they have started.
+const told = `SELECT (SELECT array_agg(seq) FROM numbered), (SELECT array_agg(run) FROM numbered), (SELECT array_agg(id) FROM inserted), (SELECT at FROM counted)`
 
 // sqlApplyPlain writes plans of one plain birth each, in one statement.
 var sqlApplyPlain = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(4, append(slices.Clone(jobTypes),
 	"timestamptz", "timestamptz", "int", "smallint", "text", "text", "text")...) + `) v (` + jobNames + `, nominal, due, attempt, cause, job_name, task, params)),
-advanced AS (` + advance + ` RETURNING j.id AS job, v.*),
+` + counted + `, advanced AS (` + advance + ` RETURNING j.id AS job, v.*),
 numbered AS MATERIALIZED (SELECT nextval('rq_run_id') AS run, * FROM advanced),
 inserted AS (INSERT INTO rq_run (id, nominal, due, attempt, cause, state, job_id, job_name, task, params, started, instance, epoch)
-	SELECT run, nominal, due, attempt, cause, 1, job, job_name, task, params, $1::timestamptz, $2::text, $3::bigint FROM numbered` + onRunKey + ` RETURNING id)
+	SELECT run, nominal, due, attempt, cause, 1, job, job_name, task, params, (SELECT at FROM counted), $2::text, $3::bigint FROM numbered` + onRunKey + ` RETURNING id)
 ` + told
 
 // sqlApplyFull does the same for one row of any kind each.
-var sqlApplyFull = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(1, append(slices.Clone(jobTypes), fullTypes...)...) + `) v (` + jobNames + `, ` + newRunColumns + `)),
-advanced AS (` + advance + ` RETURNING v.*),
+var sqlApplyFull = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(2, append(slices.Clone(jobTypes), fullTypes...)...) + `) v (` + jobNames + `, ` + newRunColumns + `)),
+` + counted + `, advanced AS (` + advance + ` RETURNING v.*),
 numbered AS MATERIALIZED (SELECT nextval('rq_run_id') AS run, * FROM advanced),
 inserted AS (INSERT INTO rq_run (id, ` + newRunColumns + `)
-	SELECT run, ` + newRunColumns + ` FROM numbered` + onRunKey + ` RETURNING id)
+	SELECT run, ` + strings.Replace(newRunColumns, "started", "CASE WHEN state = 1 THEN (SELECT at FROM counted) END", 1) + ` FROM numbered` + onRunKey + ` RETURNING id)
 ` + told
 
 // applySingle writes plans of one row each, with the end of the step in the same round trip.
@@ -115,16 +127,17 @@ func (cl *claim) applySingle(decisions []decision, runs *newRuns) error {
 	if err != nil {
 		return err
 	}
-	sql, args := sqlApplyFull, append(jobs, runs.fullArgs()...)
+	clock := cl.store.clock()
+	sql, args := sqlApplyFull, append(append([]any{clock}, jobs...), runs.fullArgs()...)
 	if runs.plain {
 		owner := cl.want.owner
 		sql = sqlApplyPlain
-		args = append(append([]any{cl.now, owner.Instance, owner.Epoch}, jobs...),
+		args = append(append([]any{clock, owner.Instance, owner.Epoch}, jobs...),
 			runs.nominal, runs.due, runs.attempt, runs.cause, runs.name, runs.task, runs.params)
 	}
 	var seqs, ids, inserted []int64
 	b := &pgx.Batch{}
-	queue(b, sql, args, func(rows pgx.Rows) error { return rows.Scan(&seqs, &ids, &inserted) })
+	queue(b, sql, args, func(rows pgx.Rows) error { return rows.Scan(&seqs, &ids, &inserted, timeAt{&cl.started}) })
 	nameRuns(b, decisions, runs)
 	cl.end(b)
 	if err := cl.commit(b); err != nil {
@@ -132,6 +145,9 @@ func (cl *claim) applySingle(decisions []decision, runs *newRuns) error {
 	}
 	if cl.lost {
 		return cl.recover(decisions, runs, nil, nil)
+	}
+	for _, run := range runs.runs {
+		cl.starts(run, cl.started)
 	}
 	cl.tell(decisions, runs, landed(decisions, runs, seqs, ids, inserted))
 	return nil
@@ -204,7 +220,7 @@ func copyTime(t *time.Time) *time.Time {
 	return &c
 }
 
-var sqlAdvance = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(1, jobTypes...) + `) v (` + jobNames + `)) ` + advance + ` RETURNING j.seq`
+var sqlAdvance = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(2, jobTypes...) + `) v (` + jobNames + `)), ` + counted + ` ` + advance + ` RETURNING j.seq, (SELECT at FROM counted)`
 
 const sqlStart = `UPDATE rq_run r SET state = 1, started = $2, instance = $3, epoch = $4 FROM unnest($1::bigint[]) v (id)
 	WHERE r.id = v.id AND r.` + stateIs + ` 0 RETURNING ` + runColumns
@@ -216,9 +232,9 @@ func (cl *claim) applyAny(decisions []decision, runs *newRuns) error {
 		return err
 	}
 	applied := map[int64]bool{}
-	err = cl.query(sqlAdvance, jobs, func(rows pgx.Rows) error {
+	err = cl.query(sqlAdvance, append([]any{cl.store.clock()}, jobs...), func(rows pgx.Rows) error {
 		var seq int64
-		err := rows.Scan(&seq)
+		err := rows.Scan(&seq, timeAt{&cl.started})
 		applied[seq] = true
 		return err
 	})
@@ -234,6 +250,7 @@ func (cl *claim) applyAny(decisions []decision, runs *newRuns) error {
 			continue
 		}
 		for i := range d.Runs {
+			cl.starts(&d.Runs[i], cl.started)
 			if err := landed.add(&d.Runs[i], cl.now); err != nil {
 				return err
 			}
@@ -247,7 +264,7 @@ func (cl *claim) applyAny(decisions []decision, runs *newRuns) error {
 	if len(start) > 0 {
 		slices.Sort(start)
 		owner := cl.want.owner
-		queue(b, sqlStart, []any{start, cl.now, owner.Instance, owner.Epoch}, func(rows pgx.Rows) error {
+		queue(b, sqlStart, []any{start, cl.started, owner.Instance, owner.Epoch}, func(rows pgx.Rows) error {
 			run, err := scanRun(rows)
 			cl.claimed.Runs = append(cl.claimed.Runs, run)
 			return err
@@ -271,8 +288,8 @@ func (cl *claim) applyAny(decisions []decision, runs *newRuns) error {
 	return nil
 }
 
-// sqlBorn finds rows by what is unique of them.
-const sqlBorn = `SELECT r.id, r.job_id, r.cause, r.nominal, r.attempt, r.state = 1 AND r.instance = $1 AND r.epoch = $2 AND r.started = $3 OR r.state <> 1 AND coalesce(r.finished, $3) = $3
+// sqlBorn finds rows by what is unique of them. An earlier claim of the owner has started its rows before $3.
+const sqlBorn = `SELECT r.id, r.job_id, r.cause, r.nominal, r.attempt, r.started, r.state = 1 AND r.instance = $1 AND r.epoch = $2 AND r.started >= $3 OR r.state <> 1 AND coalesce(r.finished, $3) = $3
 	FROM unnest($4::timestamptz[], $5::text[], $6::smallint[], $7::int[]) v (nominal, job_id, cause, attempt)
 	CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.nominal = v.nominal AND n.job_id = v.job_id AND n.cause = v.cause AND n.attempt = v.attempt OFFSET 0) r`
 
@@ -280,7 +297,7 @@ const sqlBorn = `SELECT r.id, r.job_id, r.cause, r.nominal, r.attempt, r.state =
 const sqlBegunRuns = `SELECT ` + runColumns + ` FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r
 	WHERE r.id = v.id AND r.` + stateIs + ` 1 AND r.started = $2 AND r.instance = $3 AND r.epoch = $4`
 
-// recover reads what a claim did whose answers were lost: its rows are those with its owner and its time. A row that has
+// recover reads what a claim did whose answers were lost: its rows are those with its owner that have started since. A row that has
 // been taken away meanwhile is not the claim's any more. applied are the jobs whose plans landed; nil: those that have a row.
 func (cl *claim) recover(decisions []decision, runs *newRuns, start []int64, applied map[int64]bool) error {
 	for {
@@ -314,14 +331,19 @@ func (cl *claim) recovery(runs *newRuns, start []int64) *pgx.Batch {
 	cl.claimed.Runs = nil
 	b := &pgx.Batch{}
 	queue(b, sqlBorn, []any{owner.Instance, owner.Epoch, cl.now, runs.nominal, runs.job, runs.cause, runs.attempt}, func(rows pgx.Rows) error {
+		var started *time.Time
 		mine := false
-		at, err := runs.born(rows, &mine)
-		if err == nil && at >= 0 && !mine {
+		at, err := runs.born(rows, timeOrNil{&started}, &mine)
+		switch {
+		case err != nil || at < 0:
+		case !mine:
 			runs.runs[at].ID = 0
+		case started != nil:
+			cl.starts(runs.runs[at], *started)
 		}
 		return err
 	})
-	queue(b, sqlBegunRuns, []any{start, cl.now, owner.Instance, owner.Epoch}, func(rows pgx.Rows) error {
+	queue(b, sqlBegunRuns, []any{start, cl.started, owner.Instance, owner.Epoch}, func(rows pgx.Rows) error {
 		run, err := scanRun(rows)
 		cl.claimed.Runs = append(cl.claimed.Runs, run)
 		return err

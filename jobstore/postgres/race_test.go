@@ -441,7 +441,7 @@ func (r *race) rescuer(s *postgres.Store, finished <-chan struct{}) {
 			last = true
 		default:
 		}
-		runs, err := s.Rescue(r.t.Context(), owner, 500, func(_ time.Time, dead ruqi.Run, job *ruqi.JobRecord) ruqi.Done {
+		runs, err := s.Rescue(r.t.Context(), owner, 20, func(_ time.Time, dead ruqi.Run, job *ruqi.JobRecord) ruqi.Done {
 			done := ruqi.Done{Run: dead}
 			done.Run.State, done.Run.Reason = ruqi.RunLost, "its instance died"
 			if job != nil && dead.ID%2 == 0 {

@@ -162,11 +162,11 @@ var fullTypes = []string{"timestamptz", "timestamptz", "int", "smallint", "small
 	"bigint", "text", "text", "bigint", "bigint", "timestamptz", "bigint", "text", "bigint", "bigint", "text", "double precision"}
 
 // born notes the id that a row of returningKey tells, with what comes after it, and returns the place of its run; -1: of none.
-func (n *newRuns) born(rows pgx.Rows, more any) (at int, err error) {
+func (n *newRuns) born(rows pgx.Rows, more ...any) (at int, err error) {
 	var id int64
 	var key runKey
 	var nominal time.Time
-	if err := rows.Scan(&id, &key.job, &key.cause, timeAt{&nominal}, &key.attempt, more); err != nil {
+	if err := rows.Scan(append([]any{&id, &key.job, &key.cause, timeAt{&nominal}, &key.attempt}, more...)...); err != nil {
 		return -1, err
 	}
 	key.nominal = sqlstore.Micros(nominal)

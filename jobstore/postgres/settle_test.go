@@ -85,6 +85,11 @@ func (b *badNetwork) add(t *testing.T, id string) {
 
 // claim starts one run of each job; between is called when the jobs are locked and nothing is written.
 func (b *badNetwork) claim(ctx context.Context, between func()) (ruqi.Claimed, error) {
+	return b.claimAs(ctx, func(*ruqi.Plan) {}, between)
+}
+
+// claimAs is claim with plans that are changed; rows that may start are started.
+func (b *badNetwork) claimAs(ctx context.Context, change func(*ruqi.Plan), between func()) (ruqi.Claimed, error) {
 	request := ruqi.ClaimRequest{Owner: b.owner, Slots: map[string]int{"default": 10}, Needs: []string{"x"}}
 	return b.Claim(ctx, request, func(_ time.Time, due []ruqi.Due) []ruqi.Plan {
 		between()
@@ -95,6 +100,10 @@ func (b *badNetwork) claim(ctx context.Context, between func()) (ruqi.Claimed, e
 				JobID: d.Job.ID, State: d.Job.State, NextNominal: &next, NextDue: &next, RunCount: d.Job.RunCount + 1,
 				Runs: []ruqi.Run{{Cause: ruqi.CauseSchedule, State: ruqi.RunRunning, Nominal: *d.Job.NextNominal, Due: *d.Job.NextDue, Attempt: 1, JobName: d.Job.Name, Task: "x"}},
 			}
+			for _, run := range d.Queued {
+				plans[i].Start = append(plans[i].Start, run.ID)
+			}
+			change(&plans[i])
 		}
 		return plans
 	})
