@@ -141,8 +141,9 @@ func add(runs int) error {
 // steady runs 100,000 jobs of a minute each: 1,667 fires a second.
 func steady(runs int) error {
 	const jobs, every, warm, window = 100_000, time.Minute, 3 * time.Second, 20 * time.Second
-	var load, fired, p99 []float64
+	var load, floor, fired, p99 []float64
 	for range runs {
+		floor = append(floor, timers(jobs, every, window))
 		var late lateness
 		store := memory.Open(memory.Options{})
 		s, err := late.scheduler(store, every)
@@ -170,6 +171,7 @@ func steady(runs int) error {
 		}
 	}
 	row("memory: 100,000 jobs each minute, CPU % of one core", "under 5", runs, spread("%.1f", load))
+	row("floor: 100,000 bare timers of Go, CPU % of one core", "", runs, spread("%.1f", floor))
 	row("fires a second", "1,667", runs, spread("%.0f", fired))
 	row("lateness p99, ms", "", runs, spread("%.2f", p99))
 	return nil
@@ -178,8 +180,9 @@ func steady(runs int) error {
 // burst runs 100,000 jobs each second for ten seconds, all recorded.
 func burst(runs int) error {
 	const jobs, every, window = 100_000, time.Second, 10 * time.Second
-	var fired, p99, recorded, load []float64
+	var fired, p99, recorded, load, floor []float64
 	for range runs {
+		floor = append(floor, timers(jobs, every, window))
 		var late lateness
 		store := memory.Open(memory.Options{})
 		s, err := late.scheduler(store, every)
@@ -218,7 +221,33 @@ func burst(runs int) error {
 	row("lateness p99, ms", "under 50", runs, spread("%.1f", p99))
 	row("rows recorded in all", "", runs, spread("%.0f", recorded))
 	row("CPU % of two cores' 200", "", runs, spread("%.0f", load))
+	row("floor: the same by bare timers of Go, CPU %", "", runs, spread("%.0f", floor))
 	return nil
+}
+
+// timers returns the CPU use, in % of one core, of the least that could fire so often: timers of Go that set
+// themselves anew and do nothing else. It keeps no job, no history and no limit.
+func timers(n int, every, window time.Duration) float64 {
+	start := time.Now().Add(time.Second)
+	all := make([]*time.Timer, n)
+	var over atomic.Bool
+	for i := range all {
+		due := start.Add(time.Duration(i*7919%n) * (every / time.Duration(n)))
+		all[i] = time.AfterFunc(time.Until(due), func() { // no earlier than start, when all are there
+			if due = due.Add(every); !over.Load() {
+				all[i].Reset(time.Until(due))
+			}
+		})
+	}
+	time.Sleep(time.Until(start.Add(time.Second)))
+	cpuBefore, began := cpu(), time.Now()
+	time.Sleep(window)
+	percent := 100 * (cpu() - cpuBefore).Seconds() / time.Since(began).Seconds()
+	over.Store(true)
+	for _, t := range all { // else they would run on beside what is measured next
+		t.Stop()
+	}
+	return percent
 }
 
 // count looks at the whole history: rows that succeeded, and fires that had none of their own.
