@@ -33,8 +33,8 @@ func (f *full) WriteRuns(ctx context.Context, o ruqi.Owner, u []ruqi.RunUpdate) 
 	return f.Store.WriteRuns(ctx, o, u)
 }
 
-// What waits for a store that does not take it is bounded: 4,096 ends, or 256 MiB of output. Then nothing new is started; what
-// is due stays due, and nothing is lost.
+// What waits for a store that does not take it is bounded: at 4,096 ends, or 256 MiB of output, nothing new is
+// started. What has a slot by then ends as well; what is due stays due, and nothing is lost.
 func TestWhatWaitsForTheStoreIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -42,7 +42,7 @@ func TestWhatWaitsForTheStoreIsBounded(t *testing.T) {
 		output      int // bytes of each run
 		least, most int // started while the store is full
 	}{
-		{"ends", 6000, 0, 4096, 4096 + 1000},        // what is in a slot when the bound is reached ends as well
+		{"ends", 6000, 0, 4096, 4095 + 1000},        // what is in one of the 1,000 slots when the bound is reached ends as well
 		{"output", 330, 1 << 20, 256, 256 + 64},     // or as many as there are slots
 		{"little output", 330, 512 << 10, 330, 330}, // 165 MiB
 		{"few ends", 4000, 0, 4000, 4000},

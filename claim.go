@@ -17,7 +17,7 @@ const (
 	pollEvery = time.Second
 	// claimLimit bounds the jobs of one step: 500 rows make one step of a database a few milliseconds long.
 	claimLimit = 500
-	// maxFinished is how many ended runs may wait in memory for a store that does not answer.
+	// maxFinished is at how many ended runs that wait for the store nothing new is started. What has a slot by then may end as well.
 	maxFinished = 4096
 	// maxFinishedBytes bounds their output beside it.
 	maxFinishedBytes = 256 << 20
