@@ -80,7 +80,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "chunks", sql: sqlChunks},
 		{name: "too old", sql: sqlTooOld},
 		{name: "excess", sql: sqlExcess},
-		{name: "last run", sql: sqlLastRun},
+		{name: "last run", sql: sqlLastRun, scan: "takes the last of the index"},
 		{name: "open jobs", sql: sqlOpenJobs, scan: fewAlive, sort: "tells jobs apart"},
 		{name: "jobs since", sql: sqlJobsSince, sort: "tells jobs apart among the rows since the last pass"},
 		{name: "job after", sql: sqlJobAfter},
