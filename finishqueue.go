@@ -1,0 +1,125 @@
+package ruqi
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// A finishQueue holds ends until they are written. It grows while the store does not
+// answer; claims stop at maxFinished.
+type finishQueue struct {
+	mu      sync.Mutex // guards waiting, writing, later, bytes
+	waiting []*activeRun
+	writing []*activeRun
+	later   []*activeRun  // those that something else than the store holds up
+	bytes   int64         // of output that waits with them
+	kicks   chan struct{} // capacity 1
+	empty   signal
+}
+
+func (q *finishQueue) add(f *activeRun) {
+	q.mu.Lock()
+	q.waiting = append(q.waiting, f)
+	q.bytes += f.output.size()
+	q.mu.Unlock()
+	select {
+	case q.kicks <- struct{}{}:
+	default:
+	}
+}
+
+// laterAfter is when ends that were held up are tried again.
+const laterAfter = time.Second
+
+// postpone puts ends aside that could not be written, so that they hold up no others.
+func (q *finishQueue) postpone(batch []*activeRun) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.later) == 0 {
+		time.AfterFunc(laterAfter, q.recall)
+	}
+	q.later = append(q.later, batch...)
+}
+
+// recall lets those that were put aside wait again with the others.
+func (q *finishQueue) recall() {
+	q.mu.Lock()
+	q.waiting, q.later = append(q.waiting, q.later...), nil
+	q.mu.Unlock()
+	select {
+	case q.kicks <- struct{}{}:
+	default:
+	}
+}
+
+// take moves the oldest waiting ends to the caller, who returns them by wrote.
+func (q *finishQueue) take(most int) []*activeRun {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := min(most, len(q.waiting))
+	batch := q.waiting[:n:n]
+	q.waiting = q.waiting[n:]
+	if len(q.waiting) == 0 {
+		q.waiting = nil
+	}
+	q.writing = batch
+	return batch
+}
+
+func (q *finishQueue) wrote() {
+	q.mu.Lock()
+	q.writing = nil
+	q.bytes = 0
+	for _, f := range q.waiting {
+		q.bytes += f.output.size()
+	}
+	empty := len(q.waiting)+len(q.later) == 0
+	q.mu.Unlock()
+	if empty {
+		q.empty.tell()
+	}
+}
+
+// full reports whether as much waits as may: then nothing new is started.
+func (q *finishQueue) full() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting)+len(q.writing)+len(q.later) >= maxFinished || q.bytes >= maxFinishedBytes
+}
+
+func (q *finishQueue) len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.waiting) + len(q.writing) + len(q.later)
+}
+
+// ids are the runs whose ends are on their way to the store.
+func (q *finishQueue) ids() map[int64]bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	ids := map[int64]bool{}
+	for _, f := range q.waiting {
+		ids[f.done.Run.ID] = true
+	}
+	for _, f := range slices.Concat(q.writing, q.later) {
+		ids[f.done.Run.ID] = true
+	}
+	return ids
+}
+
+// drain waits until everything is written, or ctx ends, and returns how many are not.
+func (q *finishQueue) drain(ctx context.Context) int {
+	for {
+		empty := q.empty.wait()
+		if q.len() == 0 {
+			return 0
+		}
+		select {
+		case <-empty:
+		case <-ctx.Done():
+			return q.len()
+		}
+	}
+}
