@@ -185,6 +185,30 @@ func TestHistoryCanBeReadAsTheOriginalHadIt(t *testing.T) {
 		`5|a|name of a|`+cmd+`|f||0|host:8585:4242|2026-12-01 12:00:01`)
 }
 
+// JSON can hold what no text of PostgreSQL can: U+0000, and half a surrogate pair. The definitions of others stay readable.
+func TestAJobWithCharactersThatNoTextCanHoldDoesNotHideTheOthers(t *testing.T) {
+	r := newReport(t, postgrestest.Shared(t).Schema(t))
+	for _, c := range []struct{ id, spec string }{
+		{"a", `{"trigger":{"kind":"tide","at":"\u0000"}}`},
+		{"b", `{"trigger":{"kind":"tide\ud800","at":"x\uDFFFy"}}`},
+		{"c", `{"trigger":{"kind":"cron","expr":"\ud83d\ude00 \ud83d\ud83d\ude00\ude00 \\u0000 \\\u0000"}}`},
+		{"d", `{"note":"\u0000","trigger":{"kind":"interval","every":"90s"}}`},
+		{"e", `{"trigger":{"kind":"tide","at":"\\u0000"}}`},
+		{"f", `{"\u0000":{"\ud800":[]},"trigger":{"kind":"date","at":"now"}}`},
+		{"g", `{"trigger":{"kind":"\u0000","at":`},
+	} {
+		r.add(c.id, c.spec, true)
+	}
+	r.want("the jobs", r.rows(`SELECT concat_ws('|', id, job_trigger, job_rule) FROM ruqi_jobs ORDER BY id`),
+		`a|tide|{"kind":"tide","at":"\ufffd"}`,
+		`b|tide�|{"kind":"tide\ufffd","at":"x\ufffdy"}`,
+		"c|cron|😀 �😀� \\u0000 \\�",
+		`d|interval|90s`,
+		`e|tide|{"kind":"tide","at":"\\u0000"}`,
+		`f|date|now`,
+		`g`)
+}
+
 // The text of an output is its first 4,096 characters, of whatever length in bytes, up to its first NUL; one that is no text is shown with escapes.
 func TestOutputOfAnyKindCanBeReadAsText(t *testing.T) {
 	r := newReport(t, postgrestest.Shared(t).Schema(t))

@@ -98,6 +98,33 @@ func TestJobsCanBeReadAsTheOriginalHadThem(t *testing.T) {
 	}
 }
 
+// JSON can hold U+0000 and half a surrogate pair.
+func TestAJobWithCharactersThatNoTextCanHoldDoesNotHideTheOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ruqi.db")
+	s := open(t, path, sqlite.Options{Now: (&clock{now: start}).Now})
+	for id, spec := range map[string]string{
+		"a": `{"trigger":{"kind":"tide","at":"\u0000"}}`, "b": `{"trigger":{"kind":"tide","at":"\ud800"}}`,
+		"c": `{"trigger":{"kind":"x\u0000y"}}`, "d": `{"trigger":{"kind":"x\ud800y"}}`, "e": `{"trigger":{"kind":"cron","expr":"\\u0000"}}`,
+	} {
+		r := record(id, start)
+		r.Spec = []byte(spec)
+		add(t, s, r)
+	}
+	all := rows(t, path, `SELECT id, job_trigger, job_rule FROM ruqi_jobs ORDER BY id`)
+	if len(all) != 5 {
+		t.Fatalf("%d jobs, want 5", len(all))
+	}
+	for i, want := range []string{
+		`{"id":"a","job_rule":"{\"kind\":\"tide\",\"at\":\"\\u0000\"}","job_trigger":"tide"}`,
+		`{"id":"b","job_rule":"{\"kind\":\"tide\",\"at\":\"\\ud800\"}","job_trigger":"tide"}`,
+		`{"id":"c","job_rule":"{\"kind\":\"x\\u0000y\"}","job_trigger":"x\u0000y"}`,
+		`{"id":"d","job_rule":"{\"kind\":\"x\\ud800y\"}","job_trigger":"x\ufffd\ufffd\ufffdy"}`, // three bytes that are no UTF-8
+		`{"id":"e","job_rule":"\\u0000","job_trigger":"cron"}`,
+	} {
+		wantRow(t, "a job", all[i], want)
+	}
+}
+
 func TestHistoryCanBeReadAsTheOriginalHadIt(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ruqi.db")
 	c := &clock{now: start}

@@ -139,10 +139,23 @@ CREATE TABLE rq_record (
   PRIMARY KEY (kind, key)
 );
 
--- The definition as JSON; NULL when it is none, which a later release or a hand may have written.
+-- The definition as JSON that every operator of json can read; NULL when it is none, which a later release or a hand may have
+-- written. No text can hold U+0000 or half a surrogate pair, which JSON may: U+FFFD stands for each. (\u005c is a
+-- backslash; with it for all pairs of them, each that is left begins an escape.)
 CREATE FUNCTION rq_json(spec bytea) RETURNS json LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  definition text;
 BEGIN
-  RETURN convert_from(spec, 'UTF8')::json;
+  definition := convert_from(spec, 'UTF8');
+  BEGIN
+    PERFORM definition::json -> ''; -- reads all of it
+    RETURN definition::json;
+  EXCEPTION WHEN OTHERS THEN
+    definition := regexp_replace(replace(definition, '\\', '\u005c'),
+      '\\u(0000|[dD][89abAB][[:xdigit:]]{2}(?!\\u[dD][c-fC-F][[:xdigit:]]{2})|(?<!\\u[dD][89abAB][[:xdigit:]]{2}\\u)[dD][c-fC-F][[:xdigit:]]{2})', '\ufffd', 'g');
+  END;
+  PERFORM definition::json -> '';
+  RETURN definition::json;
 EXCEPTION WHEN OTHERS THEN
   RETURN NULL;
 END $$;
