@@ -3,6 +3,7 @@ package postgres
 import (
 	"fmt"
 	"net"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -34,14 +35,20 @@ const (
 // listenParameter is Ruqi's own parameter in a URL.
 const listenParameter = "ruqi_listen"
 
+// notAddress is for whatever is wrong with an address, since to name what is might tell a part of the password.
+const notAddress = "is no address of a PostgreSQL database; one looks like postgres://USER:PASSWORD@HOST:5432/DATABASE, and in a password % is written as %25, @ as %40, / as %2F, ? as %3F and # as %23"
+
 func parseAddress(url string) (address, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		// The text of the error may hold a part of the URL, a password among it.
-		return address{}, ruqi.Invalid("/store", "", "is no address of a PostgreSQL database; one looks like postgres://USER:PASSWORD@HOST:5432/DATABASE")
+		return address{}, ruqi.Invalid("/store", "", "%s", notAddress)
 	}
 	a := address{config: config, listen: true}
 	params := config.ConnConfig.RuntimeParams
+	if strays(url) || !namesOnly(params) {
+		return address{}, ruqi.Invalid("/store", "", "%s", notAddress)
+	}
 	if value, given := params[listenParameter]; given {
 		delete(params, listenParameter)
 		switch value {
@@ -70,6 +77,34 @@ func parseAddress(url string) (address, error) {
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
 	return a, nil
+}
+
+// strays reports whether a part of the password may have been taken for host or database, which are shown: there is an @
+// where none can be.
+func strays(url string) bool {
+	_, rest, isURL := strings.Cut(url, "://")
+	if !isURL {
+		return false
+	}
+	rest, _, _ = strings.Cut(rest, "?")
+	server, path := rest, ""
+	if end := strings.IndexAny(rest, "/#"); end >= 0 {
+		server, path = rest[:end], rest[end:]
+	}
+	return strings.Count(server, "@") > 1 || strings.Contains(path, "@")
+}
+
+// parameterName matches what the server takes for the name of a parameter. It tells the names of others, which may be a
+// part of a password.
+var parameterName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+
+func namesOnly(params map[string]string) bool {
+	for name := range params {
+		if !parameterName.MatchString(name) {
+			return false
+		}
+	}
+	return true
 }
 
 // sessionSettings hold for every connection.
