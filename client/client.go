@@ -183,11 +183,17 @@ func failure(resp *http.Response) error {
 		return fmt.Errorf("%w: %w", ErrUnreachable, problem)
 	case http.StatusNotFound:
 		if problem.Type == "about:blank" { // a job or run that is not there is told by a type of its own
-			return fmt.Errorf("%w: what answers at %s has no such path: it is no Ruqi service, or the address is not that of its root, such as http://127.0.0.1:8585",
-				ErrUnreachable, resp.Request.URL.Scheme+"://"+resp.Request.URL.Host+resp.Request.URL.Path)
+			return fmt.Errorf("%w: %w", ErrUnreachable, &elsewhere{resp.Request.URL.Scheme + "://" + resp.Request.URL.Host + resp.Request.URL.Path})
 		}
 	}
 	return problem.Err()
+}
+
+// An elsewhere is the answer of what is not a Ruqi service, and will not become one.
+type elsewhere struct{ address string }
+
+func (e *elsewhere) Error() string {
+	return fmt.Sprintf("what answers at %s has no such path: it is no Ruqi service, or the address is not that of its root, such as http://127.0.0.1:8585", e.address)
 }
 
 // item returns the path and the query of a job's or run's route. Plain ids stand in the path; others go

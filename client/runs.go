@@ -35,10 +35,17 @@ func (c *Client) runOf(ctx context.Context, r request) (ruqi.Run, error) {
 	return shape.Run(), nil
 }
 
-// waitAway is how long WaitRun believes in a service whose store does not answer: as long as a failover takes, and more.
+// waitAway is how long WaitRun believes in a service that does not answer, or whose store does not: as long as a failover or
+// a restart takes, and more.
 const waitAway = 2 * time.Minute
 
-// WaitRun implements ruqi.Operations. A store that is away for up to two minutes does not end it.
+// away reports whether an error may be gone with the next request.
+func away(err error) bool {
+	var stays *elsewhere
+	return errors.Is(err, ruqi.ErrUnavailable) || errors.Is(err, ErrUnreachable) && !errors.As(err, &stays)
+}
+
+// WaitRun implements ruqi.Operations. A service or a store that is away for up to two minutes does not end it.
 func (c *Client) WaitRun(ctx context.Context, id int64) (ruqi.Run, error) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -51,7 +58,7 @@ func (c *Client) WaitRun(ctx context.Context, id int64) (ruqi.Run, error) {
 		}
 		run, err := c.FindRun(ctx, id)
 		switch {
-		case errors.Is(err, ruqi.ErrUnavailable) && time.Since(answered) < waitAway:
+		case away(err) && time.Since(answered) < waitAway:
 		case err != nil || run.State.Ended():
 			return run, err
 		default:
