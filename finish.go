@@ -162,7 +162,7 @@ func (s *Scheduler) finishDone(ctx context.Context, owner Owner, done []Done) (l
 // finishOnce tries to write ends.
 func (s *Scheduler) finishOnce(ctx context.Context, owner Owner, done []Done) ([]int64, error) {
 	late, err := s.store.Finish(ctx, owner, done)
-	s.health.note("finish", err)
+	s.health.noteOnce("finish", err)
 	if err != nil && mayPass(err) {
 		s.log.Warn("ends of runs have to wait", "runs", len(done), "error", err)
 	}

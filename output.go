@@ -181,7 +181,7 @@ func (s *Scheduler) writeOutput(ctx context.Context, owner Owner, runs []*active
 		var err error
 		if len(updates) > 0 { // else another has written it meanwhile
 			late, err = s.store.WriteRuns(ctx, owner, updates)
-			s.health.note("output", err)
+			s.health.noteOnce("output", err)
 		}
 		for _, a := range runs[:n] {
 			if err != nil && (mayPass(err) || ctx.Err() != nil) {

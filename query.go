@@ -30,6 +30,15 @@ func (h *health) note(kind string, err error) {
 	}
 }
 
+// noteOnce is note for what is not tried again when it was refused for good, as some output or an end is: that is said of what
+// was to be written, in the log, and not of the store, which would be told to fail until there is more to write.
+func (h *health) noteOnce(kind string, err error) {
+	if err != nil && !mayPass(err) && !errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	h.note(kind, err)
+}
+
 // change takes the outcome in, and returns the failure that it ends when nothing else fails any more.
 func (h *health) change(kind string, err error) failure {
 	h.mu.Lock()
