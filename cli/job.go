@@ -343,7 +343,7 @@ func (a *app) waitRun(ctx context.Context, c *client.Client, run ruqi.Run) (ruqi
 	if err == nil || ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
 		return ended, err
 	}
-	if run, err = c.FindRun(ctx, run.ID); err == nil && run.State == ruqi.RunQueued && !told {
+	if now, err := c.FindRun(ctx, run.ID); err == nil && now.State == ruqi.RunQueued && !told {
 		_, _ = fmt.Fprintf(a.Stderr, "run %d of %s is queued: it waits for a free slot, or for the job's other runs; see ruqi status\n", run.ID, escape(run.JobID)) // a hint only
 	}
 	return c.WaitRun(ctx, run.ID)
