@@ -21,6 +21,8 @@ var cleanRules = []rule{
 		law: "a row goes with its output"},
 	{name: "Clean/removed jobs", check: cleanRemoved,
 		law: "the rows of a removed job are cleaned as those of others"},
+	{name: "Clean/names", check: cleanNames,
+		law: "runs are found by their job's name as long as they are there, also after the job was renamed, removed, cleaned and added again"},
 	{name: "Clean/again", check: cleanAgain,
 		law: "what outgrows the bounds after a Clean goes with the next, and so it does when the bounds change"},
 }
@@ -175,6 +177,37 @@ func cleanRemoved(p *probe) {
 	p.addJob("a", idle)
 	p.history("a", 1, ruqi.RunMissed)
 	equal(p, "the number of rows of a job that came back", len(p.rowsOf("a")), 1)
+}
+
+func cleanNames(p *probe) {
+	named := func(step, name string, want []ruqi.Run) {
+		ids := runIDs(want)
+		slices.Reverse(ids) // newest first
+		same(p, "the runs found by name "+step, runIDs(p.runs(ruqi.RunQuery{Name: name})), ids)
+	}
+	p.addJob("a", idle)
+	rows := p.history("a", 3, ruqi.RunSucceeded)
+	p.set("a", func(r *ruqi.JobRecord) { r.Name = "another" })
+	named("after the job was renamed", "a", rows)
+	named("that the job has and its runs had not", "another", nil)
+	p.cleanAll(ruqi.Retention{Runs: 2})
+	named("after one of them went", "a", rows[1:])
+	p.remove("a")
+	p.cleanAll(ruqi.Retention{Runs: 1})
+	named("after the job was removed and one more went", "a", rows[2:])
+	p.clock.move(time.Hour)
+	p.cleanAll(ruqi.Retention{Age: time.Minute})
+	named("after all went", "a", nil)
+	p.addJob("a", idle)
+	rows = p.history("a", 2, ruqi.RunSucceeded)
+	named("after the job was added again", "a", rows)
+	p.remove("a")
+	p.addJob("a", idle) // while its history holds the name
+	p.clock.move(time.Hour)
+	p.cleanAll(ruqi.Retention{Age: time.Minute})
+	named("after the history of the job's former life went", "a", nil)
+	rows = p.history("a", 2, ruqi.RunMissed)
+	named("of what came after", "a", rows)
 }
 
 func cleanAgain(p *probe) {

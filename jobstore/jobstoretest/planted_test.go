@@ -428,6 +428,21 @@ var runFaults = []fault{
 			return b.Store.Clean(ctx, r)
 		}
 	}),
+	breaking("forgets the name of a job whose history went", "Clean/names", func(b *broken) {
+		gone := map[string]bool{}
+		b.clean = func(ctx context.Context, r ruqi.Retention) (int, error) {
+			n, err := b.Store.Clean(ctx, r)
+			page, _ := b.Store.Runs(ctx, ruqi.RunQuery{})
+			gone["a"] = gone["a"] || n > 0 && len(page.Runs) == 0
+			return n, err
+		}
+		b.runs = func(ctx context.Context, q ruqi.RunQuery) (ruqi.RunPage, error) {
+			if gone[q.Name] {
+				return ruqi.RunPage{}, nil
+			}
+			return b.Store.Runs(ctx, q)
+		}
+	}),
 	breaking("does not count what waits", "Count/all", func(b *broken) {
 		b.count = func(ctx context.Context) (ruqi.Counts, error) {
 			c, err := b.Store.Count(ctx)
