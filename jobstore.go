@@ -162,6 +162,8 @@ type Caretaker interface {
 	// Schema tells the schema of the store and those this release can work with. On a store that was opened to be kept
 	// as it is, also where there is none yet.
 	Schema(ctx context.Context) (SchemaState, error)
+	// Now tells the store's time, on which leases are judged. It waits for no step that writes.
+	Now(ctx context.Context) (time.Time, error)
 	// Check looks for damage, and for rows that break the laws of JobStore. It returns a sentence for each fault, the
 	// first of very many of one kind, and none when the store is sound. ErrNotFound (wrapped) when there is no
 	// store to check. It reads everything, which takes about as long as a copy; ctx ends it.

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -174,7 +173,7 @@ func (k *kept) count(ctx context.Context, status *storeStatus) error {
 		status.Jobs[string(state)] = counts.Jobs[state]
 	}
 	status.Runs = map[string]int64{"running": counts.Running, "queued": counts.Queued}
-	now, err := k.now(ctx)
+	now, err := k.Now(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,20 +188,6 @@ func (k *kept) count(ctx context.Context, status *storeStatus) error {
 		}
 	}
 	return nil
-}
-
-// now asks the store for its time, on which leases are judged: an edit is told it, and this one edits nothing.
-func (k *kept) now(ctx context.Context) (now time.Time, err error) {
-	told := errors.New("the time is told")
-	const nobody = "." // no job has this id
-	_, _, err = k.Jobs.EditJobs(ctx, ruqi.JobQuery{IDs: []string{nobody}}, func(t time.Time, _ string, _ *ruqi.JobRecord, _ int) ruqi.Change {
-		now = t
-		return ruqi.Change{Err: told}
-	})
-	if errors.Is(err, told) {
-		err = nil
-	}
-	return now, err
 }
 
 // fileSize returns the size of a store's files; nil where it is not in files, or there are none.

@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"compress/gzip"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -108,6 +109,30 @@ func TestAnOlderStoreIsBroughtUpByMany(t *testing.T) {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("status after has no %q:\n%s", want, got.out)
 		}
+	}
+}
+
+// What only looks waits for nobody who writes.
+func TestAStoreThatIsBeingWrittenIsLookedAt(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if got := offline(t, dir, "store", "migrate"); got.status != 0 {
+		t.Fatal(got)
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "ruqi.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	writer, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = writer.Close() }()
+	if _, err := writer.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	if got := offline(t, dir, "store", "status"); got.status != 0 || !strings.Contains(got.out, "0 alive of 0") {
+		t.Errorf("status: %+v", got)
 	}
 }
 

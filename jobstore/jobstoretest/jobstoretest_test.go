@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/jobstore/jobstoretest"
@@ -62,12 +63,13 @@ func TestHandlesBreakOnlyTheRuleTheyPlanted(t *testing.T) {
 	}
 }
 
-// An unsound store finds itself so.
+// An unsound store finds itself so, and does not know its own time.
 type unsound struct{ jobstoretest.Store }
 
 func (*unsound) Schema(context.Context) (ruqi.SchemaState, error) {
 	return ruqi.SchemaState{Has: 1, Knows: 1, Oldest: 1}, nil
 }
+func (*unsound) Now(context.Context) (time.Time, error)  { return time.Time{}, nil }
 func (*unsound) Check(context.Context) ([]string, error) { return []string{"a row is odd"}, nil }
 
 func TestAStoreMustFindItselfSound(t *testing.T) {
@@ -75,7 +77,7 @@ func TestAStoreMustFindItselfSound(t *testing.T) {
 		open := shared(t)
 		return func(o jobstoretest.Options) jobstoretest.Store { return &unsound{open(o)} }
 	})
-	if len(failures) < 100 || !strings.Contains(failures[0].String(), "Check finds: a row is odd") {
+	if len(failures) < 100 || !strings.Contains(failures[0].String(), "Check finds: a row is odd") || !strings.Contains(failures[0].String(), "the store's time is 0001-01-01") {
 		t.Errorf("only %d rules are broken by a store that is not sound: %v", len(failures), failures)
 	}
 }

@@ -112,6 +112,9 @@ func (p *probe) wantSound() {
 	for _, fault := range faults {
 		p.errorf("after the case Check finds: %s", fault)
 	}
+	if now, err := caretaker.Now(p.ctx); err != nil || !now.Equal(p.now()) {
+		p.errorf("the store's time is %s, %v, want %s", now, err, p.now())
+	}
 	if state, err := caretaker.Schema(p.ctx); err != nil || state.Has != state.Knows || state.Oldest < 1 || state.Oldest > state.Has {
 		p.errorf("the schema of a store that was opened is %+v, %v", state, err)
 	}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -33,6 +34,12 @@ var laws = []string{
 	// What the claim and the uniqueness of fires stand on; an index that a crash or a change of the system's library left invalid is not used.
 	`SELECT format('index %s is not valid: REINDEX INDEX %s', c.relname, c.relname) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relname LIKE 'rq\_%' AND NOT i.indisvalid`,
+}
+
+// Now implements ruqi.Caretaker. It can be asked of a standby too.
+func (s *Store) Now(ctx context.Context) (now time.Time, err error) {
+	err = s.oneRow(ctx, sqlClock, []any{s.clock()}, func(row pgx.Row) error { return row.Scan(timeAt{&now}) })
+	return now, s.translate(ctx, "now", err)
 }
 
 // Check implements ruqi.Caretaker. It looks at one state of the database, beside whoever works on it. Damage

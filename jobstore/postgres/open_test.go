@@ -188,6 +188,44 @@ func TestAStoreKeptAsItIsIsNotChanged(t *testing.T) {
 	}
 }
 
+// A standby can be looked at: who only looks writes nothing.
+func TestAStoreThatCannotBeWrittenIsLookedAt(t *testing.T) {
+	address := postgrestest.Shared(t).Schema(t)
+	s, err := postgres.Open(t.Context(), address, postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	query := u.Query()
+	query.Set("default_transaction_read_only", "on")
+	u.RawQuery = query.Encode()
+	if s, err = postgres.Open(t.Context(), u.String(), postgres.Options{KeepSchema: true}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	if _, err := s.Append(t.Context(), "k", nil); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+		t.Errorf("it was written: %v", err)
+	}
+	if now, err := s.Now(t.Context()); err != nil || time.Since(now).Abs() > time.Minute {
+		t.Errorf("its time is %s, %v", now, err)
+	}
+	if counts, err := s.Count(t.Context()); err != nil || counts.Running != 0 {
+		t.Errorf("it has %+v, %v", counts, err)
+	}
+	if instances, err := s.Instances(t.Context()); err != nil || len(instances) != 0 {
+		t.Errorf("it has instances %v, %v", instances, err)
+	}
+	if faults, err := s.Check(t.Context()); err != nil || len(faults) > 0 {
+		t.Errorf("its faults are %q, %v", faults, err)
+	}
+}
+
 func TestCheckFindsWhatIsPlanted(t *testing.T) {
 	address := postgrestest.Shared(t).Schema(t)
 	s, err := postgres.Open(t.Context(), address, postgres.Options{})

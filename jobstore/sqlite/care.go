@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -61,6 +62,12 @@ func (s *Store) Schema(ctx context.Context) (ruqi.SchemaState, error) {
 		return err
 	})
 	return state, err
+}
+
+// Now implements ruqi.Caretaker. The file has no clock: all who share it have the one of their host.
+func (s *Store) Now(ctx context.Context) (time.Time, error) {
+	now, _ := s.clock()
+	return now, ctx.Err()
 }
 
 const sqlIntegrity = `PRAGMA integrity_check`
