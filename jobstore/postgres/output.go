@@ -12,16 +12,6 @@ import (
 )
 
 const (
-	// A chunk is one row of output. Small writes are gathered into rows of up to
-	// smallChunk; large ones are cut into rows of largeChunk, so that little is
-	// kept beyond the cap and little is read for a page.
-	smallChunk = 4 << 10  // bytes; half a page of the server
-	largeChunk = 16 << 10 // bytes
-	// maxPart is the most that Output returns at once: 1 MiB, as ruqi.JobStore says.
-	maxPart = 1 << 20
-)
-
-const (
 	sqlExtents = `SELECT r.id, coalesce(r.output_bytes, 0), coalesce(r.output_cut, false), coalesce(r.output_tail, 0), coalesce(c.at, 0), coalesce(c.length, -1)
 	FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r
 	LEFT JOIN LATERAL (SELECT o.at, octet_length(o.bytes) AS length FROM rq_output o WHERE o.run_id = r.id ORDER BY o.at DESC LIMIT 1) c ON true
@@ -35,8 +25,7 @@ const (
 // An outputEnd is where the output of a run ends.
 type outputEnd struct {
 	sqlstore.Extent
-	// last and length are those of the last chunk; -1: there is none.
-	last, length int64
+	last sqlstore.Chunk
 }
 
 // WriteRuns appends output to running runs, as ruqi.JobStore says.
@@ -57,7 +46,7 @@ func (s *Store) WriteRuns(ctx context.Context, owner ruqi.Owner, updates []ruqi.
 			queue(b, sqlExtents, []any{ids, owner.Instance, owner.Epoch}, func(rows pgx.Rows) error {
 				var id int64
 				e := &outputEnd{}
-				err := rows.Scan(&id, &e.Bytes, &e.Cut, &e.Tail, &e.last, &e.length)
+				err := rows.Scan(&id, &e.Bytes, &e.Cut, &e.Tail, &e.last.At, &e.last.Length)
 				known[id] = e
 				return err
 			})
@@ -96,26 +85,22 @@ func (e *outputEnd) append(b *pgx.Batch, update *ruqi.RunUpdate, limit int64) {
 	b.Queue(sqlSetExtent, update.ID, extent.Bytes, extent.Cut, extent.Tail)
 	if extent.Tail > old.Tail {
 		b.Queue(sqlDropChunks, update.ID, limit/2, extent.Tail)
-		if e.last >= limit/2 && e.last+e.length <= extent.Tail {
-			e.length = -1 // it went with the middle
+		if e.last.At >= limit/2 && e.last.At+e.last.Length <= extent.Tail {
+			e.last.Length = -1 // it went with the middle
 		}
 	}
 }
 
-// put queues a stretch of output in chunks. A small one joins the chunk before
-// it where that is small, belongs to the same half and ends where it begins.
+// put queues a stretch of output in chunks.
 func (e *outputEnd) put(b *pgx.Batch, run, half int64, piece sqlstore.Piece) {
-	at, data := piece.At, piece.Bytes
-	size := int64(len(data))
-	if e.length >= 0 && e.last+e.length == at && e.length+size <= smallChunk && (e.last < half) == (at < half) {
-		b.Queue(sqlAppendChunk, run, e.last, data)
-		e.length += size
+	if piece.Joins(e.last, half) {
+		b.Queue(sqlAppendChunk, run, e.last.At, piece.Bytes)
+		e.last.Length += int64(len(piece.Bytes))
 		return
 	}
-	for chunk := range slices.Chunk(data, largeChunk) {
-		b.Queue(sqlPutChunk, run, at, chunk)
-		e.last, e.length = at, int64(len(chunk))
-		at += e.length
+	for chunk := range piece.Chunks {
+		b.Queue(sqlPutChunk, run, chunk.At, chunk.Bytes)
+		e.last = sqlstore.Chunk{At: chunk.At, Length: int64(len(chunk.Bytes))}
 	}
 }
 
@@ -128,28 +113,25 @@ const (
 
 // Output returns a stretch of a run's output, as ruqi.JobStore says.
 func (s *Store) Output(ctx context.Context, run int64, from int64, limit int) (part ruqi.OutputPart, err error) {
-	from = max(from, 0)
-	most := int64(min(max(limit, 1), maxPart))
-	chunks := most/smallChunk + 2 // the first and the last may give little
+	var page *sqlstore.Page
 	found := false
 	var state int16
-	var tail, read int64
-	more := false
+	var tail, read, chunks int64
 	err = s.read(ctx, "output", func(b *pgx.Batch) {
-		part = ruqi.OutputPart{At: from}
+		page, read, found = sqlstore.NewPage(from, limit), 0, false
+		chunks = page.MostChunks()
 		queue(b, sqlOutputRun, []any{run}, func(rows pgx.Rows) error {
 			found = true
 			return rows.Scan(&state, &tail)
 		})
-		queue(b, sqlChunks, []any{run, from, chunks}, func(rows pgx.Rows) error {
+		queue(b, sqlChunks, []any{run, page.From(), chunks}, func(rows pgx.Rows) error {
 			read++
-			var at int64
-			var data []byte
-			if err := rows.Scan(&at, &data); err != nil || more {
-				return err
+			var chunk sqlstore.Piece
+			err := rows.Scan(&chunk.At, &chunk.Bytes)
+			if err == nil {
+				page.Add(chunk, tail)
 			}
-			more = join(&part, at, data, tail, from, most)
-			return nil
+			return err
 		})
 	})
 	if err != nil {
@@ -158,30 +140,6 @@ func (s *Store) Output(ctx context.Context, run int64, from int64, limit int) (p
 	if !found {
 		return ruqi.OutputPart{}, fmt.Errorf("output: run %d: %w", run, ruqi.ErrNotFound)
 	}
-	part.Ended = state > sqlstore.CodeRunning && !more && read < chunks
-	return part, nil
-}
-
-// join adds what a chunk has from an offset on to the part, and reports that there is more than fits.
-func join(part *ruqi.OutputPart, at int64, data []byte, tail, from, most int64) (more bool) {
-	// The first chunk of the tail may begin before the kept part; those of the first half never reach over it.
-	if at+int64(len(data)) > tail && at < tail {
-		data, at = data[tail-at:], tail
-	}
-	if skip := min(from-at, int64(len(data))); skip > 0 {
-		data, at = data[skip:], at+skip
-	}
-	switch {
-	case len(data) == 0:
-		return false
-	case len(part.Bytes) == 0:
-		part.At = at
-	case part.At+int64(len(part.Bytes)) != at || int64(len(part.Bytes)) == most:
-		return true
-	}
-	if room := most - int64(len(part.Bytes)); int64(len(data)) > room {
-		data, more = data[:room], true
-	}
-	part.Bytes = append(part.Bytes, data...)
-	return more
+	page.Part.Ended = state > sqlstore.CodeRunning && !page.More && read < chunks
+	return page.Part, nil
 }

@@ -9,16 +9,6 @@ import (
 	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
 )
 
-const (
-	// A chunk is one row of output. Small writes are gathered into rows of up to
-	// smallChunk; large ones are cut into rows of largeChunk, so that little is
-	// kept beyond the cap and little is read for a page.
-	smallChunk = 4 << 10  // bytes; one page of the file
-	largeChunk = 16 << 10 // bytes
-	// maxPart is the most that Output returns at once: 1 MiB, as ruqi.JobStore says.
-	maxPart = 1 << 20
-)
-
 const sqlExtent = `SELECT m.output_bytes, m.output_cut, m.output_tail FROM rq_run r` + runMore + `
 	WHERE r.id = ? AND state = 1 AND instance = ? AND epoch = ?`
 const sqlSetExtent = `INSERT INTO rq_run_more (run_id, output_bytes, output_cut, output_tail) VALUES (?, ?, ?, ?)
@@ -84,29 +74,25 @@ func (st *step) appendOutput(owner ruqi.Owner, update *ruqi.RunUpdate, limit int
 	return true, err
 }
 
-// putPiece stores a stretch of output in chunks. A small one joins the chunk before
-// it where that is small, belongs to the same half and ends where it begins.
+// putPiece stores a stretch of output in chunks.
 func (st *step) putPiece(run, half int64, piece sqlstore.Piece) error {
-	at, data := piece.At, piece.Bytes
-	if len(data) < smallChunk {
-		var last, length int64
-		found, err := st.one(sqlLastChunk, []any{run}, func(r row) { last, length = r.int(0), r.int(1) })
-		if err != nil {
+	if len(piece.Bytes) < sqlstore.SmallChunk { // else it joins none
+		last := sqlstore.Chunk{Length: -1}
+		if _, err := st.one(sqlLastChunk, []any{run}, func(r row) { last = sqlstore.Chunk{At: r.int(0), Length: r.int(1)} }); err != nil {
 			return err
 		}
-		if found && last+length == at && length+int64(len(data)) <= smallChunk && (last < half) == (at < half) {
+		if piece.Joins(last, half) {
 			var before []byte
-			if _, err := st.one(sqlChunk, []any{run, last}, func(r row) { before = r.bytes(0) }); err != nil {
+			if _, err := st.one(sqlChunk, []any{run, last.At}, func(r row) { before = r.bytes(0) }); err != nil {
 				return err
 			}
-			at, data = last, slices.Concat(before, data)
+			piece = sqlstore.Piece{At: last.At, Bytes: slices.Concat(before, piece.Bytes)}
 		}
 	}
-	for chunk := range slices.Chunk(data, largeChunk) {
-		if _, err := st.exec(sqlPutChunk, run, at, chunk); err != nil {
+	for chunk := range piece.Chunks {
+		if _, err := st.exec(sqlPutChunk, run, chunk.At, chunk.Bytes); err != nil {
 			return err
 		}
-		at += int64(len(chunk))
 	}
 	return nil
 }
@@ -119,10 +105,8 @@ const sqlChunks = `SELECT at, bytes FROM rq_output
 
 // Output returns a stretch of a run's output, as ruqi.JobStore says.
 func (s *Store) Output(ctx context.Context, run int64, from int64, limit int) (part ruqi.OutputPart, err error) {
-	from = max(from, 0)
-	most := int64(min(max(limit, 1), maxPart))
 	err = s.read(ctx, "output", func(c *conn) error {
-		part = ruqi.OutputPart{At: from}
+		page := sqlstore.NewPage(from, limit)
 		var state, tail int64
 		found, err := c.one(sqlOutputRun, []any{run}, func(r row) { state, tail = r.int(0), r.int(1) })
 		if err != nil {
@@ -131,36 +115,14 @@ func (s *Store) Output(ctx context.Context, run int64, from int64, limit int) (p
 		if !found {
 			return fmt.Errorf("run %d: %w", run, ruqi.ErrNotFound)
 		}
-		more := false
-		err = c.query(sqlChunks, []any{run, from}, func(r row) error {
-			at, data := r.int(0), r.bytes(1)
-			// The first chunk of the tail may begin before the kept part; those of the first half never reach over it.
-			if at+int64(len(data)) > tail && at < tail {
-				data, at = data[tail-at:], tail
-			}
-			if skip := from - at; skip > 0 {
-				data, at = data[min(skip, int64(len(data))):], at+min(skip, int64(len(data)))
-			}
-			if len(data) == 0 {
-				return nil
-			}
-			switch {
-			case len(part.Bytes) == 0:
-				part.At = at
-			case part.At+int64(len(part.Bytes)) != at || int64(len(part.Bytes)) == most:
-				more = true
-				return errStop
-			}
-			if room := most - int64(len(part.Bytes)); int64(len(data)) > room {
-				data, more = data[:room], true
-			}
-			part.Bytes = append(part.Bytes, data...)
-			if more {
+		err = c.query(sqlChunks, []any{run, page.From()}, func(r row) error {
+			if !page.Add(sqlstore.Piece{At: r.int(0), Bytes: r.bytes(1)}, tail) {
 				return errStop
 			}
 			return nil
 		})
-		part.Ended = state > sqlstore.CodeRunning && !more
+		page.Part.Ended = state > sqlstore.CodeRunning && !page.More
+		part = page.Part
 		return err
 	})
 	if err != nil {
