@@ -10,6 +10,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
 )
 
 // keep looks at a file that is to be kept as it is, and notes why it is no store of this release, if it is none.
@@ -70,10 +71,7 @@ func (s *Store) Now(ctx context.Context) (time.Time, error) {
 	return now, ctx.Err()
 }
 
-const sqlIntegrity = `PRAGMA integrity_check`
-
-// toldFaults is how many faults of one kind Check tells: enough to see what they have in common.
-const toldFaults = 10
+var integrity = law{"SQLite finds damage: %s", `SELECT integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'`}
 
 // Check implements ruqi.Caretaker. It looks at one state of the file, beside whoever works on it.
 func (s *Store) Check(ctx context.Context) (faults []string, err error) {
@@ -88,16 +86,11 @@ func (s *Store) Check(ctx context.Context) (faults []string, err error) {
 		if ledger == 0 {
 			return s.noStore()
 		}
-		if faults, err = list(c, sqlIntegrity, func(r row) string {
-			if text := r.text(0); text != "ok" {
-				return "SQLite finds damage: " + text
-			}
-			return ""
-		}); err != nil || len(faults) > 0 {
+		if faults, err = tell(c, integrity); err != nil || len(faults) > 0 {
 			return err // of damaged pages nothing more is worth asking
 		}
 		for _, law := range laws {
-			broken, err := list(c, law.sql, law.tell)
+			broken, err := tell(c, law)
 			if err != nil {
 				return err
 			}
@@ -111,70 +104,37 @@ func (s *Store) Check(ctx context.Context) (faults []string, err error) {
 	return faults, err
 }
 
-// list tells the first rows, and how many there are more. A row that has no text is none.
-func list(c *conn, sql string, tell func(row) string) (told []string, err error) {
-	more := 0
-	err = c.query(sql, nil, func(r row) error {
-		switch text := tell(r); {
-		case text == "":
-		case len(told) < toldFaults:
-			told = append(told, text)
-		default:
-			more++
+// tell lists the rows that break a law.
+func tell(c *conn, law law) ([]string, error) {
+	var faults sqlstore.Faults
+	err := c.query(law.sql, nil, func(r row) error {
+		columns := make([]any, len(r))
+		for i, v := range r {
+			columns[i] = v
 		}
+		faults.Add(law.fault, columns...)
 		return nil
 	})
-	if more > 0 {
-		told = append(told, fmt.Sprintf("and %d more faults like the last", more))
-	}
-	return told, err
+	return faults.List(), err
 }
 
-// A law is one that every step keeps, the first schema's included: its SQL finds the rows that break it.
-type law struct {
-	sql  string
-	tell func(row) string
-}
+// A law is one that every step keeps: its SQL finds the rows that break it, and a sentence says so of each, with the columns for
+// its verbs.
+type law struct{ fault, sql string }
 
+// laws hold in the first schema too.
 var laws = []law{
-	{`SELECT count(*) FROM rq_ledger WHERE one = 1`, func(r row) string {
-		if r.int(0) == 1 {
-			return ""
-		}
-		return "the row of rq_ledger, with the counters of the store, is gone"
-	}},
-	{`SELECT l.run, m.id FROM rq_ledger l, (SELECT max(id) AS id FROM rq_run) m WHERE m.id > l.run`, func(r row) string {
-		return fmt.Sprintf("run ids are counted up to %d, but there is a run %d: the ids between would be given twice", r.int(0), r.int(1))
-	}},
-	{`SELECT l.epoch, m.epoch FROM rq_ledger l, (SELECT max(epoch) AS epoch FROM rq_instance) m WHERE m.epoch > l.epoch`, func(r row) string {
-		return fmt.Sprintf("epochs are counted up to %d, but there is an instance with epoch %d: the fence of its runs would not hold", r.int(0), r.int(1))
-	}},
-	{`SELECT id FROM rq_job j WHERE NOT EXISTS (SELECT 1 FROM rq_definition d WHERE d.seq = j.seq) ORDER BY id`, func(r row) string {
-		return fmt.Sprintf("job %q has no definition", r.text(0))
-	}},
-	{`SELECT name FROM rq_definition d WHERE NOT EXISTS (SELECT 1 FROM rq_job j WHERE j.seq = d.seq) ORDER BY name`, func(r row) string {
-		return fmt.Sprintf("there is a definition of the name %q without a job", r.text(0))
-	}},
-	{`SELECT id, state FROM rq_job WHERE state NOT BETWEEN 0 AND 2 ORDER BY id`, func(r row) string {
-		return fmt.Sprintf("job %q is in the state %d, which is none", r.text(0), r.int(1))
-	}},
-	{`SELECT id, state FROM rq_run NOT INDEXED WHERE state NOT BETWEEN 0 AND 8 ORDER BY id`, func(r row) string {
-		return fmt.Sprintf("run %d is in the state %d, which is none", r.int(0), r.int(1))
-	}},
-	{`SELECT id, job_id, instance, epoch FROM rq_run r WHERE state < 2 AND state = 1
-		AND NOT EXISTS (SELECT 1 FROM rq_instance i WHERE i.name = r.instance AND i.epoch = r.epoch) ORDER BY id`, func(r row) string {
-		return fmt.Sprintf("run %d of job %q is running under instance %s, epoch %d, which the store does not know", r.int(0), r.text(1), r.text(2), r.int(3))
-	}},
-	{`SELECT id, job_id FROM rq_run WHERE state < 2 AND state = 1 AND started IS NULL ORDER BY id`, func(r row) string {
-		return fmt.Sprintf("run %d of job %q is running and has no time of its start", r.int(0), r.text(1))
-	}},
-	{`SELECT id, job_id FROM rq_run r WHERE state = 0 AND NOT EXISTS (SELECT 1 FROM rq_job j WHERE j.id = r.job_id) ORDER BY id`, func(r row) string {
-		return fmt.Sprintf("run %d is queued, but its job %q is removed: nobody will start it", r.int(0), r.text(1))
-	}},
-	{`SELECT DISTINCT run_id FROM rq_output o WHERE NOT EXISTS (SELECT 1 FROM rq_run r WHERE r.id = o.run_id)`, func(r row) string {
-		return fmt.Sprintf("there is output of a run %d that is not there", r.int(0))
-	}},
-	{`SELECT run_id FROM rq_run_more m WHERE NOT EXISTS (SELECT 1 FROM rq_run r WHERE r.id = m.run_id)`, func(r row) string {
-		return fmt.Sprintf("there are details of a run %d that is not there", r.int(0))
-	}},
+	{sqlstore.FaultLedger, `SELECT count(*) FROM rq_ledger WHERE one = 1 HAVING count(*) <> 1`},
+	{sqlstore.FaultRunIDs, `SELECT l.run, m.id FROM rq_ledger l, (SELECT max(id) AS id FROM rq_run) m WHERE m.id > l.run`},
+	{sqlstore.FaultEpochs, `SELECT l.epoch, m.epoch FROM rq_ledger l, (SELECT max(epoch) AS epoch FROM rq_instance) m WHERE m.epoch > l.epoch`},
+	{sqlstore.FaultNoSpec, `SELECT id FROM rq_job j WHERE NOT EXISTS (SELECT 1 FROM rq_definition d WHERE d.seq = j.seq) ORDER BY id`},
+	{"there is a definition of the name %q without a job", `SELECT name FROM rq_definition d WHERE NOT EXISTS (SELECT 1 FROM rq_job j WHERE j.seq = d.seq) ORDER BY name`},
+	{sqlstore.FaultJobState, `SELECT id, state FROM rq_job WHERE state NOT BETWEEN 0 AND 2 ORDER BY id`},
+	{sqlstore.FaultRunState, `SELECT id, state FROM rq_run NOT INDEXED WHERE state NOT BETWEEN 0 AND 8 ORDER BY id`},
+	{sqlstore.FaultOwner, `SELECT id, job_id, instance, epoch FROM rq_run r WHERE state < 2 AND state = 1
+		AND NOT EXISTS (SELECT 1 FROM rq_instance i WHERE i.name = r.instance AND i.epoch = r.epoch) ORDER BY id`},
+	{sqlstore.FaultNoStart, `SELECT id, job_id FROM rq_run WHERE state < 2 AND state = 1 AND started IS NULL ORDER BY id`},
+	{sqlstore.FaultNobodysRun, `SELECT id, job_id FROM rq_run r WHERE state = 0 AND NOT EXISTS (SELECT 1 FROM rq_job j WHERE j.id = r.job_id) ORDER BY id`},
+	{sqlstore.FaultNobodysText, `SELECT DISTINCT run_id FROM rq_output o WHERE NOT EXISTS (SELECT 1 FROM rq_run r WHERE r.id = o.run_id)`},
+	{"there are details of a run %d that is not there", `SELECT run_id FROM rq_run_more m WHERE NOT EXISTS (SELECT 1 FROM rq_run r WHERE r.id = m.run_id)`},
 }

@@ -46,7 +46,7 @@ func TestCheckNamesWhatIsBroken(t *testing.T) {
 		want  []string
 	}{
 		{nil, nil},
-		{[]string{`DELETE FROM rq_ledger`}, []string{"the row of rq_ledger, with the counters of the store, is gone"}},
+		{[]string{`DELETE FROM rq_ledger`}, []string{"of the row of rq_ledger, with the schema and the counters of the store, there are 0"}},
 		{[]string{`UPDATE rq_ledger SET run = 2`}, []string{"run ids are counted up to 2, but there is a run 3: the ids between would be given twice"}},
 		{[]string{`UPDATE rq_ledger SET epoch = 0`}, []string{"epochs are counted up to 0, but there is an instance with epoch 1: the fence of its runs would not hold"}},
 		{[]string{`DELETE FROM rq_definition WHERE name = 'b'`}, []string{`job "b" has no definition`}},
