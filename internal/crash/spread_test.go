@@ -55,7 +55,7 @@ func TestCrashCrowd(t *testing.T) {
 	var all []order
 	end := time.Now().Add(pick(15*time.Second, 60*time.Second))
 	for i := range crowdJobs {
-		all = append(all, order{id: fmt.Sprintf("%s-%03d", steady, i), group: steady, every: time.Second, limit: 1, catchup: 1000, silent: true, end: end})
+		all = append(all, order{id: fmt.Sprintf("%s-%03d", steady, i), group: steady, every: time.Second, limit: 1000, catchup: 1000, silent: true, end: end})
 	}
 	addAll(t, u, c, all)
 	wait := time.NewTimer(time.Until(end))
@@ -66,8 +66,8 @@ func TestCrashCrowd(t *testing.T) {
 		v.term()
 	}
 	h := verdictOf(t, s, u)
-	// On a busy machine a run may take longer than its interval.
-	if n := h.states(); n[ruqi.RunSucceeded]+n[ruqi.RunSkipped] != len(h.runs) || n[ruqi.RunSkipped] > len(h.runs)/10 {
+	// On a busy machine a run may take longer than its interval, which the limit of its job lets it.
+	if n := h.states(); n[ruqi.RunSucceeded] != len(h.runs) {
 		t.Errorf("nothing happened to the services, and yet their runs ended so: %v", n)
 	}
 	show(t, judgeShares(h.runs, crowd))
