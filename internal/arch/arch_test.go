@@ -149,6 +149,8 @@ func TestSizesAndWordsFindWhatIsPlanted(t *testing.T) {
 			map[string]string{"a_test.go": "package ruqi\nfunc F(f *testing.F) { f.Sk" + "ipNow() }\n"}},
 		{"a path of a machine", "no-machine-paths", arch.CheckWords,
 			map[string]string{"README.md": "see /wo" + "rk/main\n"}},
+		{"what git keeps in a worktree passes", "", arch.CheckWords,
+			map[string]string{".git": "gitdir: /wo" + "rk/main/.git/worktrees/x\n"}},
 		{"a registry's host", "no-registry-hosts", arch.CheckWords,
 			map[string]string{"Makefile": "GOPROXY=https://proxy.go" + "lang.org\n"}},
 		{"a registry's host in a lock file passes", "", arch.CheckWords,

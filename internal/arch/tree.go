@@ -93,7 +93,7 @@ func walk(tree fs.FS, visit func(name string) error, enter func(tree fs.FS, dir 
 				return fs.SkipDir
 			}
 			return nil
-		case !entry.Type().IsRegular():
+		case !entry.Type().IsRegular(), entry.Name() == ".git": // a worktree of git has a file of that name
 			return nil
 		}
 		return visit(name)
