@@ -2,10 +2,12 @@ package standard_test
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 
+	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/standard"
 )
 
@@ -70,5 +72,19 @@ func TestThePasswordOfAnOddAddressIsNotTold(t *testing.T) {
 				t.Errorf("the password is told: %s", text)
 			}
 		})
+	}
+}
+
+// An @ that is escaped, or stands where it means nothing, is in nobody's way.
+func TestAnAddressWithACharacterInItsRightPlaceIsTaken(t *testing.T) {
+	for _, address := range []string{
+		"postgres://u%40x:p%40%2F%3F%23%25@127.0.0.1:1/db",
+		"postgres://u@127.0.0.1:1/a%40b",
+		"postgres://127.0.0.1:1/db?user=u@x&password=p@/x",
+		"postgres://u:p@127.0.0.1:1,127.0.0.1:2/db?search_path=a&my.own=1",
+	} {
+		if _, err := standard.OpenStore(t.Context(), address, standard.StoreOptions{}); !errors.Is(err, ruqi.ErrUnavailable) {
+			t.Errorf("%s: %v, want that nobody answers there", address, err)
+		}
 	}
 }
