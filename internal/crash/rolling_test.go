@@ -34,10 +34,10 @@ func TestCrashRollingRestart(t *testing.T) {
 	begun := time.Now()
 	var all []order
 	for i := range 30 {
-		all = append(all, order{id: fmt.Sprintf("%s-%03d", steady, i), group: steady, every: time.Second, limit: 1, catchup: 1000, silent: true})
+		all = append(all, order{id: fmt.Sprintf("%s-%03d", steady, i), group: steady, every: time.Second, limit: 1000, catchup: 1000, silent: true})
 	}
 	for i := range 6 { // whenever a service ends, some of these run
-		all = append(all, order{id: fmt.Sprintf("long-%d", i), group: "long", every: 3 * time.Second, takes: 2 * time.Second, limit: 1, catchup: 1000})
+		all = append(all, order{id: fmt.Sprintf("long-%d", i), group: "long", every: 3 * time.Second, takes: 2 * time.Second, limit: 1000, catchup: 1000})
 	}
 	addAll(t, u, services[0].client, all)
 	for range pick(1, 4) {
@@ -64,8 +64,7 @@ func TestCrashRollingRestart(t *testing.T) {
 			continue
 		}
 		seen++
-		// On a busy machine a run may take longer than its interval.
-		if r.State != ruqi.RunSucceeded && r.State != ruqi.RunSkipped { // for nothing else than a run that is active
+		if r.State != ruqi.RunSucceeded {
 			t.Errorf("the run of %s at %s is %s: %s", r.JobID, r.Nominal, r.State, r.Reason)
 		}
 		if r.Started != nil {
