@@ -2,8 +2,10 @@ package postgres
 
 import (
 	"fmt"
+	"maps"
 	"net"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +21,8 @@ type address struct {
 	config *pgxpool.Config
 	// listen says that a session of the server lasts as long as its connection.
 	listen bool
+	// settings is the statement that makes, for the transaction it is in, what a session keeps where it lasts; empty where it does.
+	settings string
 }
 
 const (
@@ -66,15 +70,20 @@ func parseAddress(url string) (address, error) {
 		config.ConnConfig.ConnectTimeout = connectWait
 	}
 	config.MaxConnIdleTime = idleConn
+	settings := maps.Clone(transactionSettings)
 	if a.listen {
-		for name, value := range sessionSettings {
-			if _, given := params[name]; !given {
-				params[name] = value
-			}
-		}
+		maps.Copy(settings, connectionSettings)
+	}
+	maps.DeleteFunc(settings, func(name, _ string) bool {
+		_, given := params[name]
+		return given
+	})
+	if a.listen {
+		maps.Copy(params, settings)
 	} else {
 		// Each statement comes with its own text: nothing is kept in a session.
 		config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+		a.settings = settingsForOne(settings)
 	}
 	return a, nil
 }
@@ -107,13 +116,11 @@ func namesOnly(params map[string]string) bool {
 	return true
 }
 
-// sessionSettings hold for every connection.
-var sessionSettings = map[string]string{
+// transactionSettings hold for every transaction: a session that lasts has them from its start, and where none does, each
+// transaction begins with them.
+var transactionSettings = map[string]string{
 	// What a host that vanished has locked is free after this.
-	"idle_in_transaction_session_timeout": transactionIdle,
-	"tcp_keepalives_idle":                 "5",
-	"tcp_keepalives_interval":             "2",
-	"tcp_keepalives_count":                "3",
+	"idle_in_transaction_session_timeout": "5000", // ms; a step of a living instance goes on within milliseconds
 	// No step waits longer for another, and no statement of a client that is gone goes on for ever.
 	"lock_timeout":      "8000",  // ms
 	"statement_timeout": "20000", // ms; twice what a client waits
@@ -124,11 +131,34 @@ var sessionSettings = map[string]string{
 	"enable_bitmapscan": "off",
 	"enable_hashjoin":   "off",
 	"enable_mergejoin":  "off",
-	"jit":               "off",
-	"TimeZone":          "UTC",
+	// To compile a look takes twenty times as long as to plan and run it.
+	"jit": "off",
 }
 
-const transactionIdle = "5000" // ms; a step of a living instance goes on within milliseconds
+// connectionSettings hold for every connection that has a session of its own.
+var connectionSettings = map[string]string{
+	"tcp_keepalives_idle":     "5",
+	"tcp_keepalives_interval": "2",
+	"tcp_keepalives_count":    "3",
+	"TimeZone":                "UTC",
+}
+
+// settingsForOne is the statement that makes settings for the transaction it is in. It works in a batch without BEGIN
+// too, which is one transaction, and where SET LOCAL would have no effect.
+func settingsForOne(settings map[string]string) string {
+	calls := make([]string, 0, len(settings))
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		calls = append(calls, fmt.Sprintf("set_config('%s', '%s', true)", name, settings[name]))
+	}
+	return "SELECT " + strings.Join(calls, ", ")
+}
+
+// set makes the settings at the beginning of a batch's transaction, where its session has none. It costs no round trip.
+func (a address) set(b *pgx.Batch) {
+	if a.settings != "" {
+		b.Queue(a.settings)
+	}
+}
 
 // String is the address without user, password and parameters.
 func (a address) String() string {

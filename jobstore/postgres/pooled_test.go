@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -135,8 +136,6 @@ func TestARaceBehindPgBouncer(t *testing.T) {
 	server := postgrestest.New(t, postgrestest.Options{Settings: logToRead})
 	direct := server.Database(t)
 	b := newBouncer(t, direct)
-	// The race is for locks, not for the server's compiler, which a session in front of a pooler cannot turn off.
-	run(t, direct, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET jit = off', current_database()); END $$`)
 	newRace(t, direct, b.through(direct)).run(server, 3*time.Second)
 }
 
@@ -161,5 +160,64 @@ func TestAPoolerThatWasNotToldOfIsNamed(t *testing.T) {
 	}
 	if strings.Contains(text, "secret") || strings.Contains(text, "\n") || errors.Is(err, ruqi.ErrUnavailable) {
 		t.Errorf("the error is %q", text)
+	}
+}
+
+// What a session has of settings that choose plans and bound waits, each transaction has behind a pooler, and the session of the
+// pooler, which the next transaction of another client gets, keeps nothing of them.
+func TestTransactionsBehindPgBouncerHaveTheSettingsOfASession(t *testing.T) {
+	direct := postgrestest.New(t, postgrestest.Options{}).Database(t)
+	b := newBouncer(t, direct)
+	s, err := postgres.Open(t.Context(), b.through(direct), postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	const query = `SELECT name || '=' || setting FROM pg_settings
+		WHERE name ~ '^(enable_(seqscan|bitmapscan|hashjoin|mergejoin)|jit|plan_cache_mode|(lock|statement|idle_in_transaction_session)_timeout)$' ORDER BY 1`
+	told, err := s.Told(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(told) != 5 {
+		t.Errorf("there are %d ways", len(told))
+	}
+	for way, settings := range told {
+		if len(settings) != 9 {
+			t.Errorf("%s: %q", way, settings)
+		}
+		for _, setting := range settings {
+			if name, value, _ := strings.Cut(setting, "="); postgres.TransactionSettings[name] != value {
+				t.Errorf("%s: %s; a session of its own has %q", way, setting, postgres.TransactionSettings[name])
+			}
+		}
+	}
+	pooled := connectTo(t, with(t, b.through(direct), func(u *url.URL) { u.RawQuery = "sslmode=disable&default_query_exec_mode=exec" }))
+	for range 2 * bouncerSessions {
+		if left := list[string](t, pooled, query+` `); !slices.Contains(left, "jit=on") || !slices.Contains(left, "lock_timeout=0") {
+			t.Fatalf("a session of the pooler keeps %q", left)
+		}
+	}
+}
+
+// A look behind a pooler is neither compiled, which takes longer than all else of it, nor does it read whole tables.
+func TestALookBehindPgBouncerRunsUncompiled(t *testing.T) {
+	direct := postgrestest.New(t, postgrestest.Options{}).Database(t)
+	b := newBouncer(t, direct)
+	s, err := postgres.Open(t.Context(), b.through(direct), postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	run(t, direct, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET jit_above_cost = 0', current_database()); END $$`) // any statement is worth it
+	terminate(t, direct)
+	var lines []string
+	until(t, patience, "a look", func() bool { // it may meet one session after the other that was cut
+		lines, err = s.LookPlan(t.Context(), ruqi.ClaimRequest{Owner: ruqi.Owner{Instance: "a", Epoch: 1}, Slots: map[string]int{"default": 1}, Needs: []string{"x"}})
+		return err == nil
+	})
+	plan := strings.Join(lines, "\n")
+	if strings.Contains(plan, "JIT") || strings.Contains(plan, "Seq Scan on rq_job") || strings.Contains(plan, "Seq Scan on rq_run") || !strings.Contains(plan, "Execution Time") {
+		t.Errorf("its plan is\n%s", plan)
 	}
 }

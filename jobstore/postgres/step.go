@@ -36,16 +36,12 @@ const (
 	sqlRollback = `ROLLBACK`
 	// sqlNow is the time of a transaction; $1 takes the place of the server's clock in tests.
 	sqlNow = `SELECT coalesce($1::timestamptz, statement_timestamp()), txid_current()`
-	// sqlIdle ends the transaction of a client that vanished, where a session cannot be set up once for all.
-	sqlIdle = `SET LOCAL idle_in_transaction_session_timeout = ` + transactionIdle
 )
 
 // begin opens the transaction in front of a batch.
 func (st *step) begin(b *pgx.Batch) {
 	b.Queue(sqlBegin)
-	if !st.store.address.listen {
-		b.Queue(sqlIdle)
-	}
+	st.store.address.set(b)
 	st.open = true
 }
 
@@ -325,13 +321,22 @@ func (s *Store) read(ctx context.Context, what string, f func(*pgx.Batch)) error
 func (s *Store) reading(ctx context.Context, f func(*pgx.Batch)) error {
 	b := &pgx.Batch{}
 	b.Queue(sqlBeginRead)
+	s.address.set(b)
 	f(b)
 	b.Queue(sqlCommit)
-	return s.look(ctx, s.front, b)
+	return s.ask(ctx, s.front, b)
 }
 
-// look sends a batch that only reads, or is one statement.
+// look sends a batch that only reads, or is one statement. The batch is a transaction, without BEGIN.
 func (s *Store) look(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
+	whole := &pgx.Batch{}
+	s.address.set(whole)
+	whole.QueuedQueries = append(whole.QueuedQueries, b.QueuedQueries...)
+	return s.ask(ctx, pool, whole)
+}
+
+// ask sends a batch that is a whole transaction.
+func (s *Store) ask(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
