@@ -32,25 +32,28 @@ const bouncerMissing = "PgBouncer is missing: the store is tried behind a real o
 
 // bouncerConfig gives each transaction the session that has been idle longest, so that hardly two of a client are on the same one.
 const bouncerConfig = `[databases]
-* = host=%s port=%s user=postgres
+%s = host=%s port=%s user=postgres
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = %s
 unix_socket_dir =
-auth_type = any
+auth_type = %s
 pool_mode = transaction
 server_round_robin = 1
 default_pool_size = %d
 max_client_conn = 1000
+[users]
+postgres = pool_mode=transaction
 `
 
 // A bouncer is a PgBouncer that a test has for itself.
 type bouncer struct {
-	t    *testing.T
-	host string // its address
-	cmd  *exec.Cmd
-	log  *logged
-	in   io.WriteCloser // of the guard: a shell that ends it when the test's process dies
+	t     *testing.T
+	knows string // the database that it knows; *: each of the server
+	host  string // its address
+	cmd   *exec.Cmd
+	log   *logged
+	in    io.WriteCloser // of the guard: a shell that ends it when the test's process dies
 }
 
 // logged is what a program said.
@@ -74,6 +77,12 @@ func (l *logged) String() string {
 // newBouncer starts a PgBouncer in front of a server.
 func newBouncer(t *testing.T, server string) *bouncer {
 	t.Helper()
+	return newBouncerOf(t, server, "*")
+}
+
+// newBouncerOf starts one that knows a single database.
+func newBouncerOf(t *testing.T, server, database string) *bouncer {
+	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
 		program = "/usr/sbin/pgbouncer" // where Debian has it, which is not in everybody's PATH
@@ -86,7 +95,7 @@ func newBouncer(t *testing.T, server string) *bouncer {
 		t.Fatal(err)
 	}
 	for range bouncerTries {
-		b := &bouncer{t: t, host: freePort(t), log: &logged{}}
+		b := &bouncer{t: t, knows: database, host: freePort(t), log: &logged{}}
 		if err = b.start(program, u); err == nil {
 			return b
 		}
@@ -102,7 +111,11 @@ func (b *bouncer) start(program string, server *url.URL) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf(bouncerConfig, server.Hostname(), server.Port(), port, bouncerSessions)
+	auth := "any"
+	if b.knows != "*" { // where it may not know a database, it must know the user
+		auth = "trust"
+	}
+	text := fmt.Sprintf(bouncerConfig, b.knows, server.Hostname(), server.Port(), port, auth, bouncerSessions)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		return err
 	}

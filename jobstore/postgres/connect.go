@@ -2,11 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -31,12 +29,9 @@ func (s *Store) connect(ctx context.Context) error {
 	err = s.oneRow(ctx, sqlServer, nil, func(row pgx.Row) error {
 		return row.Scan(&number, &version, &standby, &schema, &path, &user)
 	})
-	var answered *pgconn.PgError
 	switch {
-	case errors.As(err, &answered) && answered.Code == codeProtocol && s.address.listen: // what a pooler says of settings it does not know
+	case refusesParameter(err) && s.address.listen: // those that the store makes, for all it knows
 		return fmt.Errorf("open: %s refuses the settings of a session: behind a pooler add %s=off to the address (%w)", s.Describe(), listenParameter, &reason{err})
-	case errors.As(err, &answered) && answered.Code == codeProtocol:
-		return fmt.Errorf("open: %s refuses a parameter of the address; give it to the role or the database instead (%w)", s.Describe(), &reason{err})
 	case err != nil:
 		return s.translate(ctx, "open", err)
 	case number < leastServer:

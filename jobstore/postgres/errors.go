@@ -123,11 +123,58 @@ func explain(err error) (sentence string, again bool) {
 	return "", false
 }
 
+// poolerParameter is what PgBouncer says of a parameter that it does not know.
+const poolerParameter = "unsupported startup parameter"
+
+// refusesParameter reports whether a pooler did not take the parameters of a connection.
+func refusesParameter(err error) bool {
+	var answered *pgconn.PgError
+	return errors.As(err, &answered) && answered.Code == codeProtocol && strings.HasPrefix(answered.Message, poolerParameter)
+}
+
+// poolerSays tells apart what PgBouncer says, the first that fits, by words: it has one code for everything, also for what
+// the server told it of a login. In another language of the server that is cannotNow.
+var poolerSays = []struct {
+	words, sentence string
+	again           bool
+}{
+	{poolerParameter, "refuses a parameter of the address; give it to the role or the database instead", false},
+	{"no such database", noDatabaseInPooler, false},
+	{`role "`, refusesLogin, false},
+	{"does not exist", noDatabaseInPooler, false},
+	{"no such user", refusesLogin, false},
+	{"authentication failed", refusesLogin, false},
+	{"no more connections allowed", "has no connection left in its pooler: raise max_client_conn there or use fewer instances", true},
+	{"server login", poolerWithoutServer, true}, // has been failing; server_login_retry
+	{"cannot connect to server", poolerWithoutServer, true},
+	{"query_wait_timeout", "has a pooler that had no session left in time: see that its server runs, or give it more (default_pool_size)", true},
+	{"the database system is", stoppingOrStarting, true},
+}
+
+const (
+	noDatabaseInPooler  = "has no such database, or its pooler does not know it: create it (CREATE DATABASE), name another, or tell the pooler of it"
+	poolerWithoutServer = "has a pooler that cannot reach the server: see that the server runs, and what the pooler's log says"
+	refusesLogin        = "refuses the password, or there is no such user"
+	stoppingOrStarting  = "is stopping or starting"
+	cannotNow           = "cannot do this now" // what an operator can mend
+)
+
+func explainPooler(message string) (sentence string, again bool) {
+	for _, p := range poolerSays {
+		if strings.Contains(message, p.words) {
+			return p.sentence, p.again
+		}
+	}
+	return cannotNow, true
+}
+
 // explainCode does the same for what the server itself said.
 func explainCode(e *pgconn.PgError) (sentence string, again bool) {
 	switch e.Code {
+	case codeProtocol:
+		return explainPooler(e.Message)
 	case codeWrongPassword:
-		return "refuses the password, or there is no such user", false
+		return refusesLogin, false
 	case codeNotAllowed:
 		return "does not let this user in from here: see the user's name, TLS (sslmode) and the server's pg_hba.conf", false
 	case codeNoDatabase:
@@ -145,7 +192,7 @@ func explainCode(e *pgconn.PgError) (sentence string, again bool) {
 	case codeDiskFull:
 		return "cannot grow: its disk is full; make room and go on", true
 	case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow:
-		return "is stopping or starting", true
+		return stoppingOrStarting, true
 	case codeLockTimeout, codeStatementTimeout, codeIdleInTransaction:
 		return "is held up by another client that does not let go", true
 	case codeSerialization, codeDeadlock, codeUniqueViolation:
@@ -160,5 +207,5 @@ func explainCode(e *pgconn.PgError) (sentence string, again bool) {
 	case "XX":
 		return "is damaged or meets a fault of its own: see its log", true
 	}
-	return "cannot do this now", true // what an operator can mend
+	return cannotNow, true
 }

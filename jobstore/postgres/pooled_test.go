@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/postgrestest"
@@ -220,4 +223,55 @@ func TestALookBehindPgBouncerRunsUncompiled(t *testing.T) {
 	if strings.Contains(plan, "JIT") || strings.Contains(plan, "Seq Scan on rq_job") || strings.Contains(plan, "Seq Scan on rq_run") || !strings.Contains(plan, "Execution Time") {
 		t.Errorf("its plan is\n%s", plan)
 	}
+}
+
+// What a pooler says with the one code that it has for everything is told apart.
+func TestWhatIsWrongBehindPgBouncerIsSaidInOneSentence(t *testing.T) {
+	server := postgrestest.New(t, postgrestest.Options{})
+	direct := server.Database(t)
+	b := newBouncer(t, direct)
+	u, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := newBouncerOf(t, direct, strings.TrimPrefix(u.Path, "/"))
+	path := func(to string) func(*url.URL) { return func(u *url.URL) { u.Path = to } }
+	// wrong opens a store that cannot be opened.
+	wrong := func(t *testing.T, address, want, reason string, unavailable bool) {
+		t.Helper()
+		s, err := postgres.Open(t.Context(), address, postgres.Options{})
+		if err == nil {
+			_ = s.Close()
+			t.Fatal("it opens")
+		}
+		text := err.Error()
+		if !strings.Contains(text, want) || !strings.Contains(text, reason) || strings.Contains(text, "\n") || errors.Is(err, ruqi.ErrUnavailable) != unavailable {
+			t.Errorf("the error is %q", text)
+		}
+	}
+	for _, c := range []struct {
+		title, address, want, reason string
+		unavailable                  bool
+	}{
+		{"a parameter of the address", with(t, b.through(direct), parameter("search_path", "x")), "refuses a parameter of the address", "unsupported startup parameter: search_path", false},
+		{"no such database on the server", with(t, b.through(direct), path("/none")), "has no such database", `database "none" does not exist`, false},
+		{"no such database in the pooler", with(t, one.through(direct), path("/none")), "has no such database", "no such database: none", false},
+	} {
+		t.Run(c.title, func(t *testing.T) { wrong(t, c.address, c.want, c.reason, c.unavailable) })
+	}
+	server.Stop()
+	// The pooler finds out with the first statement, which waits for it.
+	until(t, patience, "the pooler has seen that its server is down", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		c, err := pgx.Connect(ctx, with(t, b.through(direct), func(u *url.URL) { u.RawQuery = "sslmode=disable" }))
+		if err == nil {
+			_, err = c.Exec(ctx, "SELECT 1")
+			_ = c.Close(ctx)
+		}
+		return err != nil && strings.Contains(err.Error(), "server login has been failing")
+	})
+	t.Run("a server that is down", func(t *testing.T) {
+		wrong(t, b.through(direct), "has a pooler that cannot reach the server", "server login has been failing", true)
+	})
 }
