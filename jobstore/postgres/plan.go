@@ -301,7 +301,7 @@ const sqlBegunRuns = `SELECT ` + runColumns + ` FROM unnest($1::bigint[]) v (id)
 // been taken away meanwhile is not the claim's any more. applied are the jobs whose plans landed; nil: those that have a row.
 func (cl *claim) recover(decisions []decision, runs *newRuns, start []int64, applied map[int64]bool) error {
 	for {
-		err := cl.store.look(cl.caller, cl.store.engine, cl.recovery(runs, start))
+		err := cl.store.beside(cl.caller, cl.recovery(runs, start))
 		if err == nil {
 			break
 		}

@@ -3,8 +3,11 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,7 +27,11 @@ type badNetwork struct {
 
 func newBadNetwork(t *testing.T) *badNetwork {
 	t.Helper()
-	address := postgrestest.Shared(t).Schema(t)
+	return newBadNetworkAt(t, postgrestest.Shared(t).Schema(t))
+}
+
+func newBadNetworkAt(t *testing.T, address string) *badNetwork {
+	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
@@ -85,12 +92,12 @@ func (b *badNetwork) add(t *testing.T, id string) {
 
 // claim starts one run of each job; between is called when the jobs are locked and nothing is written.
 func (b *badNetwork) claim(ctx context.Context, between func()) (ruqi.Claimed, error) {
-	return b.claimAs(ctx, func(*ruqi.Plan) {}, between)
+	return b.claimAs(ctx, 10, func(*ruqi.Plan) {}, between)
 }
 
-// claimAs is claim with plans that are changed; rows that may start are started.
-func (b *badNetwork) claimAs(ctx context.Context, change func(*ruqi.Plan), between func()) (ruqi.Claimed, error) {
-	request := ruqi.ClaimRequest{Owner: b.owner, Slots: map[string]int{"default": 10}, Needs: []string{"x"}}
+// claimAs is claim for a number of jobs, with plans that are changed; rows that may start are started.
+func (b *badNetwork) claimAs(ctx context.Context, most int, change func(*ruqi.Plan), between func()) (ruqi.Claimed, error) {
+	request := ruqi.ClaimRequest{Owner: b.owner, Slots: map[string]int{"default": most}, Needs: []string{"x"}}
 	return b.Claim(ctx, request, func(_ time.Time, due []ruqi.Due) []ruqi.Plan {
 		between()
 		plans := make([]ruqi.Plan, len(due))
@@ -155,6 +162,123 @@ func TestACommitIntoABlackHoleIsLookedUpWhenTheWayIsClear(t *testing.T) {
 	}
 	if n := b.rows(t, ruqi.RunRunning); n != 1 {
 		t.Fatalf("%d rows run", n)
+	}
+}
+
+// A commit of which nobody could find out whether it happened is neither told as done nor tried again.
+func TestACommitThatCannotBeLookedUpIsNotKnown(t *testing.T) {
+	const unknown = "it is not known whether the step happened"
+	t.Run("the store is closed meanwhile", func(t *testing.T) {
+		b := newBadNetwork(t)
+		closed := make(chan error, 1)
+		timer := time.AfterFunc(4*time.Second, func() { closed <- b.Close() }) // in the midst of looking it up
+		defer timer.Stop()
+		_, err := b.claim(t.Context(), func() { b.proxy.Drop(netfault.ToClient) })
+		if err == nil || errors.Is(err, ruqi.ErrUnavailable) || !strings.Contains(err.Error(), unknown) || !strings.Contains(err.Error(), "the store is closed") {
+			t.Errorf("the error is %v", err)
+		}
+		if n := b.rows(t, ruqi.RunRunning); n != 1 {
+			t.Errorf("%d rows run: nothing was tried", n)
+		}
+		b.proxy.Heal()
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("its caller gives up", func(t *testing.T) {
+		b := newBadNetwork(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		_, err := b.claim(ctx, func() { b.proxy.Drop(netfault.ToClient) })
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ruqi.ErrUnavailable) {
+			t.Errorf("the error is %v", err)
+		}
+		if n := b.rows(t, ruqi.RunRunning); n != 1 {
+			t.Errorf("%d rows run: nothing was tried", n)
+		}
+		b.proxy.Heal()
+	})
+	t.Run("the server keeps no word of it", func(t *testing.T) {
+		address := postgrestest.Shared(t).Schema(t)
+		run(t, address, "CREATE FUNCTION txid_status(bigint) RETURNS text LANGUAGE sql AS 'SELECT NULL::text'")
+		// What the schema has comes before what the server has.
+		b := newBadNetworkAt(t, with(t, address, func(u *url.URL) { parameter("search_path", u.Query().Get("search_path")+",pg_catalog")(u) }))
+		_, err := b.claim(t.Context(), func() { b.proxy.Cut(netfault.ToClient, 0) })
+		if err == nil || errors.Is(err, ruqi.ErrUnavailable) || !strings.Contains(err.Error(), unknown) || !strings.Contains(err.Error(), "keeps no word of it") {
+			t.Errorf("the error is %v", err)
+		}
+		if n := b.rows(t, ruqi.RunRunning); n != 1 {
+			t.Errorf("%d rows run: nothing was tried", n)
+		}
+	})
+}
+
+// When the answers to the commits of all connections of a pool are lost, what became of each step, and what it did, is looked up beside
+// the pool, in which none is free.
+func TestLostCommitsOfAWholePoolAreLookedUp(t *testing.T) {
+	const editors, loops = 4, 5 // connections
+	b := newBadNetwork(t)
+	for i := range loops {
+		b.add(t, fmt.Sprint("job", i))
+	}
+	edit := func(ctx context.Context, i int, between func()) error { // that changes nothing: what follows the decision is the commit alone
+		_, _, err := b.EditJobs(ctx, ruqi.JobQuery{IDs: []string{fmt.Sprint("new", i)}}, func(time.Time, string, *ruqi.JobRecord, int) ruqi.Change {
+			between()
+			return ruqi.Change{}
+		})
+		return err
+	}
+	claim := func(ctx context.Context, _ int, between func()) error {
+		claimed, err := b.claimAs(ctx, 1, func(*ruqi.Plan) {}, between)
+		if err == nil && len(claimed.Runs) != 1 {
+			return fmt.Errorf("%d runs claimed", len(claimed.Runs))
+		}
+		return err
+	}
+	for _, c := range []struct {
+		title string
+		conns int
+		step  func(ctx context.Context, i int, between func()) error
+	}{{"edits", editors, edit}, {"claims", loops, claim}} {
+		t.Run(c.title, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			// onAll has a step on each connection; last is called when all have decided.
+			onAll := func(last func()) error {
+				var group, begun sync.WaitGroup
+				begun.Add(c.conns)
+				var once sync.Once
+				errs := make([]error, c.conns)
+				for i := range c.conns {
+					group.Go(func() {
+						errs[i] = c.step(ctx, i, func() {
+							begun.Done()
+							begun.Wait()
+							once.Do(last)
+						})
+					})
+				}
+				group.Wait()
+				return errors.Join(errs...)
+			}
+			for range 2 { // which prepares the statements on each connection
+				if err := onAll(func() {}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			timer := time.AfterFunc(3*time.Second, b.proxy.Heal)
+			defer timer.Stop()
+			from := time.Now()
+			if err := onAll(func() { b.proxy.Drop(netfault.ToClient) }); err != nil {
+				t.Errorf("steps that happened told %v", err)
+			}
+			if took := time.Since(from); took < 2*time.Second {
+				t.Errorf("it took %s: no answer was lost", took)
+			}
+		})
+	}
+	if n := b.rows(t, ruqi.RunRunning); n != 3*loops {
+		t.Errorf("%d rows run", n)
 	}
 }
 

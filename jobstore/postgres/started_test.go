@@ -29,7 +29,7 @@ func TestWhatAClaimStartsStartsAfterTheEndsItCounts(t *testing.T) {
 	} {
 		t.Run(form.name, func(t *testing.T) {
 			b := newBadNetwork(t)
-			if warm, err := b.claimAs(t.Context(), coalesced, func() {}); err != nil || len(warm.Runs) != 1 { // its statement is prepared
+			if warm, err := b.claimAs(t.Context(), 10, coalesced, func() {}); err != nil || len(warm.Runs) != 1 { // its statement is prepared
 				t.Fatalf("%d runs claimed, %v", len(warm.Runs), err)
 			}
 			first, err := b.claim(t.Context(), func() {})
@@ -37,12 +37,12 @@ func TestWhatAClaimStartsStartsAfterTheEndsItCounts(t *testing.T) {
 				t.Fatalf("%d runs claimed, %v", len(first.Runs), err)
 			}
 			if form.name == "a queued row" {
-				if queued, err := b.claimAs(t.Context(), form.change, func() {}); err != nil || len(queued.Runs) != 0 {
+				if queued, err := b.claimAs(t.Context(), 10, form.change, func() {}); err != nil || len(queued.Runs) != 0 {
 					t.Fatalf("%d runs started, %v", len(queued.Runs), err)
 				}
 				form.change = func(p *ruqi.Plan) { p.Runs = nil }
 			}
-			second, err := b.claimAs(t.Context(), form.change, func() {
+			second, err := b.claimAs(t.Context(), 10, form.change, func() {
 				run := first.Runs[0]
 				run.State = ruqi.RunFailed
 				if _, err := b.sure.Finish(t.Context(), b.owner, []ruqi.Done{{Run: run}}); err != nil {

@@ -176,11 +176,13 @@ func (s *Store) settle(ctx context.Context, tx int64) (happened bool, err error)
 		var status *string
 		err := s.outcome(ctx, tx, &status)
 		var answered *pgconn.PgError
+		var gone *unavailable
 		switch {
 		case ctx.Err() != nil:
 			return false, context.Cause(ctx)
 		case s.isClosed():
 			return false, errClosed
+		case errors.As(err, &gone): // nobody was asked
 		case errors.As(err, &answered) && answered.Code == codeInvalidParameter:
 			return false, nil // a number in the future: this server never had the transaction (a standby that took over)
 		case err != nil:
@@ -201,16 +203,26 @@ func (s *Store) settle(ctx context.Context, tx int64) (happened bool, err error)
 	}
 }
 
-// outcome reads what became of a transaction, on a new connection: those of the pool may all wait for such an answer.
+// outcome reads what became of a transaction.
 func (s *Store) outcome(ctx context.Context, tx int64, status **string) error {
+	b := &pgx.Batch{}
+	b.Queue(sqlOutcome, tx).QueryRow(func(row pgx.Row) error { return row.Scan(status) })
+	return s.beside(ctx, b)
+}
+
+// beside is look on a new connection, for a step whose answers were lost: those of the pool may all belong to such steps.
+func (s *Store) beside(ctx context.Context, b *pgx.Batch) error {
+	if s.isClosed() {
+		return &asIs{errClosed}
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	conn, err := pgx.ConnectConfig(ctx, s.address.config.ConnConfig.Copy())
 	if err != nil {
-		return err
+		return &unavailable{err}
 	}
 	defer func() { _ = conn.Close(ctx) }() // it has only read
-	return conn.QueryRow(ctx, sqlOutcome, tx).Scan(status)
+	return conn.SendBatch(ctx, s.withSettings(b)).Close()
 }
 
 // oneRow reads a single row.
@@ -329,10 +341,15 @@ func (s *Store) reading(ctx context.Context, f func(*pgx.Batch)) error {
 
 // look sends a batch that only reads, or is one statement. The batch is a transaction, without BEGIN.
 func (s *Store) look(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
+	return s.ask(ctx, pool, s.withSettings(b))
+}
+
+// withSettings is a batch without BEGIN after the settings of its transaction.
+func (s *Store) withSettings(b *pgx.Batch) *pgx.Batch {
 	whole := &pgx.Batch{}
 	s.address.set(whole)
 	whole.QueuedQueries = append(whole.QueuedQueries, b.QueuedQueries...)
-	return s.ask(ctx, pool, whole)
+	return whole
 }
 
 // ask sends a batch that is a whole transaction.
