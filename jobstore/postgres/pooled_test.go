@@ -230,11 +230,7 @@ func TestWhatIsWrongBehindPgBouncerIsSaidInOneSentence(t *testing.T) {
 	server := postgrestest.New(t, postgrestest.Options{})
 	direct := server.Database(t)
 	b := newBouncer(t, direct)
-	u, err := url.Parse(direct)
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := newBouncerOf(t, direct, strings.TrimPrefix(u.Path, "/"))
+	one := newBouncerOf(t, direct, nameOf(t, direct))
 	path := func(to string) func(*url.URL) { return func(u *url.URL) { u.Path = to } }
 	// wrong opens a store that cannot be opened.
 	wrong := func(t *testing.T, address, want, reason string, unavailable bool) {
