@@ -61,12 +61,12 @@ func (s *Store) translate(ctx context.Context, what string, err error) error {
 	if errors.As(err, &own) {
 		return fmt.Errorf("%s: %w", what, own.err)
 	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
-	}
 	var open *unsettled
 	if errors.As(err, &open) {
 		return fmt.Errorf("%s: %s: %w", what, s.Describe(), open)
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
 	}
 	sentence, again := explain(err)
 	var gone *unavailable

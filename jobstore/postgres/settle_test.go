@@ -190,7 +190,7 @@ func TestACommitThatCannotBeLookedUpIsNotKnown(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
 		defer cancel()
 		_, err := b.claim(ctx, func() { b.proxy.Drop(netfault.ToClient) })
-		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ruqi.ErrUnavailable) {
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ruqi.ErrUnavailable) || !strings.Contains(err.Error(), unknown) {
 			t.Errorf("the error is %v", err)
 		}
 		if n := b.rows(t, ruqi.RunRunning); n != 1 {

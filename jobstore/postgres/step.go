@@ -156,6 +156,7 @@ type unsettled struct{ why, cause error }
 func (e *unsettled) Error() string {
 	return fmt.Sprintf("it is not known whether the step happened (%v): look before it is tried again (%v)", e.why, e.cause)
 }
+func (e *unsettled) Unwrap() error { return e.why }
 
 // unavailable marks an error of a step that certainly did not happen, for want of a server.
 type unavailable struct{ err error }
