@@ -134,7 +134,7 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 	var decided decisions
 	asked := time.Now()
 	claimed, err := s.store.Claim(ctx, request, func(now time.Time, due []Due) []Plan {
-		decided = s.decide(now, due, request.Slots)
+		decided = s.decide(now, due, request.Slots, s.unsettled(now))
 		return decided.plans
 	})
 	s.health.note("claim", err)
@@ -180,6 +180,22 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 	return claimed, started, nil
 }
 
+// settleFor is how long after an outage of the store ends of runs may still be on their way: whoever has some tries again within
+// lastBackoff.
+const settleFor = lastBackoff + time.Second
+
+// unsettled returns the time up to which ends of runs may be missing, zero when none is: those that came while the store did not
+// answer are written when it does, here and by other instances. Only a claim asks, under claiming.
+func (s *Scheduler) unsettled(now time.Time) time.Time {
+	if s.health.fail("claim", "finish", "heartbeat") {
+		s.outage, s.outageOver = now, time.Now().Add(settleFor)
+	}
+	if time.Now().After(s.outageOver) {
+		return time.Time{}
+	}
+	return s.outage
+}
+
 // leave starts nothing of what a claim took whose answer came too late: by now others may have taken these runs for
 // lost and begun them anew. Those that are still this instance's when its lease is trusted again are ended by reconcile, those of
 // an earlier life by Rescue.
@@ -221,12 +237,12 @@ type decisions struct {
 
 // decide plans every due job within the free slots. A job whose definition cannot be read,
 // or breaks its law, is left alone and named.
-func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int) decisions {
+func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int, unsettled time.Time) decisions {
 	free := maps.Clone(slots)
 	d := decisions{plans: make([]Plan, 0, len(due))}
 	for i := range due {
 		job := &due[i].Job
-		plan, taken, ok, err := s.planSafely(now, due[i], free[job.Pool])
+		plan, taken, ok, err := s.planSafely(now, due[i], free[job.Pool], unsettled)
 		if err != nil {
 			if d.broken == nil {
 				d.broken = map[string]error{}
@@ -247,7 +263,7 @@ func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int) decis
 }
 
 // planSafely is planJob for definitions and triggers that may fail or panic.
-func (s *Scheduler) planSafely(now time.Time, due Due, free int) (plan Plan, taken int, ok bool, err error) {
+func (s *Scheduler) planSafely(now time.Time, due Due, free int, unsettled time.Time) (plan Plan, taken int, ok bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("its trigger or task panicked: %v", p)
@@ -257,7 +273,7 @@ func (s *Scheduler) planSafely(now time.Time, due Due, free int) (plan Plan, tak
 	if err != nil {
 		return plan, 0, false, err
 	}
-	return planJob(now, due, spec, free)
+	return planJob(now, due, spec, free, unsettled)
 }
 
 // unreadFor is how long a job that could not be read is left alone: a changed definition is noticed after that.

@@ -191,6 +191,7 @@ func (s *Scheduler) finishOneByOne(ctx context.Context, owner Owner, done []Done
 // retry calls step until it succeeds, fails for good, or ctx ends, waiting longer each time.
 func (s *Scheduler) retry(ctx context.Context, step func() error) {
 	for wait := firstBackoff; ; wait = min(2*wait, lastBackoff) {
+		passed := s.health.passed.wait()
 		err := step()
 		if err == nil || !mayPass(err) {
 			return
@@ -198,6 +199,7 @@ func (s *Scheduler) retry(ctx context.Context, step func() error) {
 		select {
 		case <-ctx.Done():
 			return
+		case <-passed: // what failed elsewhere does not any more
 		case <-time.After(wait):
 		}
 	}

@@ -141,7 +141,7 @@ func TestWhatFailsLongestIsTold(t *testing.T) {
 		store.fail("Claim", errors.New("first"))
 		time.Sleep(20 * time.Second)
 		store.fail("Rescue", errors.New("second"))
-		time.Sleep(40 * time.Second)
+		time.Sleep(45 * time.Second) // each fails with its next call, which is some seconds later
 		wantStoreError(t, "while both fail", s, "first (for 1m")
 		store.fail("Claim", nil)
 		time.Sleep(20 * time.Second)

@@ -11,8 +11,9 @@ import (
 // planJob decides what one claim does to one job: the fires that are due become runs or
 // recorded non-runs, queued rows are started, and the job gets its next time. It is pure. free
 // is how many slots of the job's pool are left; it returns how many the plan takes. ok is false when there is nothing to
-// do now (no free slot: the fires stay due). The error says that the trigger breaks its law.
-func planJob(now time.Time, due Due, spec *JobSpec, free int) (plan Plan, taken int, ok bool, err error) {
+// do now (no free slot: the fires stay due). Fires up to unsettled stay due, too, while the job is at its limit: the ends of its runs may
+// be on their way. The error says that the trigger breaks its law.
+func planJob(now time.Time, due Due, spec *JobSpec, free int, unsettled time.Time) (plan Plan, taken int, ok bool, err error) {
 	if free <= 0 {
 		return plan, 0, false, nil
 	}
@@ -23,6 +24,9 @@ func planJob(now time.Time, due Due, spec *JobSpec, free int) (plan Plan, taken 
 		NextNominal: job.NextNominal, NextDue: job.NextDue, RunCount: job.RunCount,
 	}
 	fires := job.State == JobActive && job.NextDue != nil && !job.NextDue.After(now)
+	if fires && due.Active >= spec.Policy.MaxInstances && !job.NextDue.After(unsettled) {
+		fires = false
+	}
 	if fires {
 		d.startQueued(func(r *Run) bool { return r.Batch != 0 || !r.Due.After(*job.NextDue) })
 		if fires = d.free > 0; fires {

@@ -145,7 +145,7 @@ func TestPlanJob(t *testing.T) {
 			if state == JobPaused {
 				due.Job.NextNominal, due.Job.NextDue = nil, nil
 			}
-			plan, taken, ok, err := planJob(noon, due, spec, max(free, 0))
+			plan, taken, ok, err := planJob(noon, due, spec, max(free, 0), time.Time{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -193,10 +193,35 @@ func TestPlanJob(t *testing.T) {
 	}
 }
 
+// After an outage ends of runs may be missing: a fire of it finds no limit yet, one that came later does.
+func TestAFireOfAnOutageWaitsForEnds(t *testing.T) {
+	spec := &JobSpec{ID: "j", Trigger: grid{step: time.Minute}, Task: textTask{}, Policy: Policy{}.WithDefaults()}
+	for _, c := range []struct {
+		what      string
+		active    int
+		unsettled time.Duration // after noon, when the fire is due
+		ok        bool
+		state     RunState
+	}{
+		{"at the limit, of the outage", 1, 0, false, ""},
+		{"at the limit, after it", 1, -time.Microsecond, true, RunSkipped},
+		{"below the limit, of the outage", 0, time.Hour, true, RunRunning},
+	} {
+		due := Due{Job: JobRecord{ID: "j", State: JobActive, NextNominal: at(0), NextDue: at(0)}, Active: c.active}
+		plan, taken, ok, err := planJob(noon, due, spec, 1, noon.Add(c.unsettled))
+		if err != nil || ok != c.ok {
+			t.Errorf("%s: planned %t, %v", c.what, ok, err)
+		}
+		if ok && (len(plan.Runs) != 1 || plan.Runs[0].State != c.state) || !ok && taken != 0 {
+			t.Errorf("%s: the plan is %+v, of %d slots", c.what, plan, taken)
+		}
+	}
+}
+
 func TestPlanRefusesATriggerThatDoesNotAdvance(t *testing.T) {
 	spec := &JobSpec{ID: "j", Trigger: stuck{}, Task: textTask{}, Policy: Policy{}.WithDefaults()}
 	due := Due{Job: JobRecord{ID: "j", State: JobActive, NextNominal: at(0), NextDue: at(0)}}
-	if _, _, _, err := planJob(noon, due, spec, 1); err == nil {
+	if _, _, _, err := planJob(noon, due, spec, 1, time.Time{}); err == nil {
 		t.Fatal("a trigger that answers with its own question was planned")
 	}
 }

@@ -15,6 +15,8 @@ type health struct {
 	log   *slog.Logger
 	mu    sync.Mutex // guards fails
 	fails map[string]failure
+	// passed tells that a kind of call that failed passes again.
+	passed signal
 }
 
 // A failure is the last error of a kind of call that fails, and since when it does.
@@ -47,6 +49,9 @@ func (h *health) change(kind string, err error) failure {
 	switch {
 	case err == nil || errors.Is(err, ErrLeaseLost):
 		delete(h.fails, kind)
+		if failed {
+			h.passed.tell()
+		}
 		if failed && len(h.fails) == 0 {
 			return was
 		}
@@ -61,6 +66,13 @@ func (h *health) change(kind string, err error) failure {
 		h.fails[kind] = failure{err, was.since}
 	}
 	return failure{}
+}
+
+// fail reports whether calls of one of the kinds fail.
+func (h *health) fail(kinds ...string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(kinds, func(kind string) bool { return h.fails[kind].err != nil })
 }
 
 // failing tells what has failed for the longest time; empty: nothing fails.
