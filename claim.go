@@ -132,9 +132,12 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 		request.Slots = s.runs.free()
 	}
 	var decided decisions
+	if s.health.fail("claim", "output", "finish", "heartbeat") {
+		s.outage.on = true
+	}
 	asked := time.Now()
 	claimed, err := s.store.Claim(ctx, request, func(now time.Time, due []Due) []Plan {
-		decided = s.decide(now, due, request.Slots, s.unsettled(now))
+		decided = s.decide(now, due, request.Slots, s.outage.unsettled(now))
 		return decided.plans
 	})
 	s.health.note("claim", err)
@@ -156,6 +159,9 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 			s.log.Error("job cannot be read; it is parked on this instance", "job", id, "error", err)
 			s.emit(Event{Kind: EventJobParked, JobID: id, Reason: err.Error()})
 		}
+	}
+	if s.outage.on {
+		s.outage = outage{upTo: claimed.Now, over: time.Now().Add(settleFor)}
 	}
 	full := filled(request.Slots, &claimed)
 	s.blocked.Store(claimed.Next != nil && !claimed.Next.After(claimed.Now) && (full || len(claimed.Jobs) == 0))
@@ -184,16 +190,23 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 // lastBackoff.
 const settleFor = lastBackoff + time.Second
 
-// unsettled returns the time up to which ends of runs may be missing, zero when none is: those that came while the store did not
-// answer are written when it does, here and by other instances. Only a claim asks, under claiming.
-func (s *Scheduler) unsettled(now time.Time) time.Time {
-	if s.health.fail("claim", "finish", "heartbeat") {
-		s.outage, s.outageOver = now, time.Now().Add(settleFor)
+// An outage is the last time that the store did not answer. Ends of runs that came then are written when it does, here and by
+// other instances: until that is over they may be missing.
+type outage struct {
+	on   bool      // no claim has passed since
+	upTo time.Time // on the store's clock
+	over time.Time // on this process's
+}
+
+// unsettled returns the time up to which ends may be missing; zero: none is.
+func (o *outage) unsettled(now time.Time) time.Time {
+	switch {
+	case o.on:
+		return now
+	case time.Now().Before(o.over):
+		return o.upTo
 	}
-	if time.Now().After(s.outageOver) {
-		return time.Time{}
-	}
-	return s.outage
+	return time.Time{}
 }
 
 // leave starts nothing of what a claim took whose answer came too late: by now others may have taken these runs for

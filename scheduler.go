@@ -35,22 +35,21 @@ type Scheduler struct {
 	unread   unreadJobs
 	watch    clockWatch
 
-	hard     chan struct{} // closed by Abort
-	abort    sync.Once
-	paused   atomic.Bool
-	blocked  atomic.Bool   // the last claim left something due: the end of a run may free it
-	claiming chan struct{} // holds one token while a claim is made and its runs are registered
-	// outage is up to when, on the store's clock, ends of runs may be missing, and outageOver until when, on this process's: of claims.
-	outage, outageOver time.Time
-	doubt              atomic.Bool   // a claim failed in a way that may have happened in the store all the same
-	writing            chan struct{} // holds one token while output is on its way to the store
-	lifecycle          sync.Mutex    // held by Start, Shutdown and Tick while they change state; guards the next four
-	started            bool
-	ticks              int             // calls of Tick under way
-	loopsEnd           context.Context // ends with the loops; set while they run
-	state              atomic.Int32
-	stop               context.CancelCauseFunc // ends the loops; set while they run
-	loops              sync.WaitGroup
+	hard      chan struct{} // closed by Abort
+	abort     sync.Once
+	paused    atomic.Bool
+	blocked   atomic.Bool   // the last claim left something due: the end of a run may free it
+	claiming  chan struct{} // holds one token while a claim is made and its runs are registered
+	outage    outage        // what claims know of it
+	doubt     atomic.Bool   // a claim failed in a way that may have happened in the store all the same
+	writing   chan struct{} // holds one token while output is on its way to the store
+	lifecycle sync.Mutex    // held by Start, Shutdown and Tick while they change state; guards the next four
+	started   bool
+	ticks     int             // calls of Tick under way
+	loopsEnd  context.Context // ends with the loops; set while they run
+	state     atomic.Int32
+	stop      context.CancelCauseFunc // ends the loops; set while they run
+	loops     sync.WaitGroup
 }
 
 var _ Operations = (*Scheduler)(nil)
