@@ -100,7 +100,7 @@ func (a *app) explainDenied() []string {
 	case a.tokenFrom != "":
 		return []string{
 			"not allowed: the service at " + a.address() + " refused the token from " + a.tokenFrom,
-			"it may be another service's: the right one is in the file that the service names when it starts; if it is lost, ruqi serve --new-token makes a new one",
+			"it may be another service's: the right one is in the file that the service names when it starts; if it is lost, or another start of a service on the same store has replaced it, ruqi serve --new-token makes a new one",
 		}
 	case !isLocal(a.address()) || path == "":
 		return []string{"not allowed: no token was sent to " + a.address() + ": neither --token nor RUQI_TOKEN is given"}

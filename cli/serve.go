@@ -67,7 +67,7 @@ func (a *app) serveCommand() *cobra.Command {
 	set.StringVar(&f.drain, "drain", "", "`time` for which running runs are waited for at the end; 0: not at all (default 30s)")
 	set.BoolVar(&f.insecureHTTP, "insecure-http", false, "serve on an address that others can reach, without encryption")
 	set.StringVar(&f.logLevel, "log-level", "info", "least `level` that is logged: debug, info, warn or error")
-	set.BoolVar(&f.newToken, "new-token", false, "make a new admin token at this start and write it to the data directory; the one before is refused from then on")
+	set.BoolVar(&f.newToken, "new-token", false, "make a new admin token at this start and write it to the data directory; the one before is refused from then on, by other running services of the store within seconds")
 	return cmd
 }
 
@@ -225,8 +225,8 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	}
 	server := httpapi.NewServer(httpapi.New(httpapi.Options{
 		Operations: scheduler, Instances: scheduler, Ready: scheduler.Ready, Registry: registry,
-		Tokens: []httpapi.Token{{Name: "admin", Hash: hash}},
-		Zone:   s.scheduler.Zone, Release: a.Version, Logger: logger,
+		Tokens: adminTokens(hash), ReadTokens: tokenReader(store.Records),
+		Zone: s.scheduler.Zone, Release: a.Version, Logger: logger,
 	}))
 	server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
 	served := make(chan error, 1)

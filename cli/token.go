@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/httpapi"
 )
 
 const (
@@ -54,7 +55,7 @@ func adminToken(ctx context.Context, records ruqi.RecordStore, dir string, wish 
 		if hash, err = replaceToken(ctx, records, dir, version); errors.Is(err, ruqi.ErrConflict) {
 			return hash, "", errors.New("another start has just made a new admin token; start again to make yet another")
 		}
-		return hash, "new admin token made: it is in " + path + ", readable by you alone; the one before is no longer accepted", err
+		return hash, "new admin token made: it is in " + path + ", readable by you alone; the one before is refused from now on, by other running services of this store within seconds", err
 	case err == nil:
 		if err := settleDrafts(dir, hash); err != nil {
 			return hash, "", err
@@ -222,6 +223,19 @@ func storedToken(ctx context.Context, records ruqi.RecordStore) (hash [sha256.Si
 		return hash, record.Version, errors.New("record of the admin token holds no SHA-256")
 	}
 	return [sha256.Size]byte(sum), record.Version, nil
+}
+
+// adminTokens are those who may.
+func adminTokens(hash [sha256.Size]byte) []httpapi.Token {
+	return []httpapi.Token{{Name: adminName, Hash: hash}}
+}
+
+// tokenReader returns what reads those who may as the store has it now.
+func tokenReader(records ruqi.RecordStore) func(context.Context) ([]httpapi.Token, error) {
+	return func(ctx context.Context) ([]httpapi.Token, error) {
+		hash, _, err := storedToken(ctx, records)
+		return adminTokens(hash), err
+	}
 }
 
 // existingToken says where the token of a store is that has one already, as far as that is known here.

@@ -88,3 +88,17 @@ func TestADeniedCommandSaysWhichTokenItSent(t *testing.T) {
 		t.Errorf("a wrong one in the file: %s", got.errors)
 	}
 }
+
+func TestANewTokenHoldsForRunningServicesToo(t *testing.T) {
+	dir := t.TempDir()
+	store := "sqlite:" + filepath.Join(dir, "shared.db")
+	running := serve(t, dir, "--store", store)
+	old := running.token()
+	other := serve(t, t.TempDir(), "--store", store, "--new-token")
+	if said := other.log.String(); !strings.Contains(said, "other running services of this store within seconds") {
+		t.Errorf("said of the new token:\n%s", said)
+	}
+	fresh := other.token()
+	running.eventually("the new token is accepted", func() bool { return running.get("/api/v1/jobs", fresh) == 200 })
+	running.eventually("the old token is refused", func() bool { return running.get("/api/v1/jobs", old) == 401 })
+}

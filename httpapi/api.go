@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"maps"
@@ -30,8 +29,11 @@ type Options struct {
 	Ready func(ctx context.Context) error
 	// Registry reads triggers and tasks. Required.
 	Registry *ruqi.Registry
-	// Tokens are those who may. None: nobody.
+	// Tokens are those who may at first. None: nobody.
 	Tokens []Token
+	// ReadTokens reads those who may now, since another service of the store may have replaced one. It is asked at most once a
+	// second, and while somebody asks at least every five seconds. After an error those known stay. Nil: Tokens stay.
+	ReadTokens func(ctx context.Context) ([]Token, error)
 	// Zone is where previewed triggers without a zone live: the scheduler's. Nil: UTC.
 	Zone *time.Location
 	// Release is shown in the OpenAPI document. Empty: "dev".
@@ -45,14 +47,6 @@ type Options struct {
 // Instances lists the processes that share a store.
 type Instances interface {
 	Instances(ctx context.Context) (ruqi.InstanceList, error)
-}
-
-// A Token lets its bearer do everything.
-type Token struct {
-	// Name says in history who did something: "cancelled by NAME".
-	Name string
-	// Hash is the SHA-256 of the token: a copy of the store gives nobody a token.
-	Hash [sha256.Size]byte
 }
 
 // What a request may take.
@@ -70,6 +64,7 @@ type api struct {
 	Options
 	huma   huma.API
 	routes *routes
+	tokens *tokens
 }
 
 // New returns the handler of all routes. It panics when a required option is missing:
@@ -104,7 +99,10 @@ func newAPI(options Options) *api {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	a := &api{Options: options, routes: &routes{mux: http.NewServeMux(), methods: map[string][]string{}}}
+	a := &api{
+		Options: options, routes: &routes{mux: http.NewServeMux(), methods: map[string][]string{}},
+		tokens: &tokens{read: options.ReadTokens, logger: options.Logger, known: options.Tokens, asked: time.Now()},
+	}
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",

@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"net/http"
 	"net/url"
 	"path"
@@ -44,7 +42,7 @@ func (a *api) handler() http.Handler {
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		h.Set("Cache-Control", "no-store")
 		if !open[r.URL.Path] {
-			name, ok := a.bearer(r.Header.Values("Authorization"))
+			name, ok := a.tokens.bearer(r.Context(), r.Header.Values("Authorization"))
 			if !ok {
 				challenge := `Bearer realm="ruqi"`
 				if r.Header.Get("Authorization") != "" {
@@ -66,25 +64,6 @@ func (a *api) handler() http.Handler {
 		}
 		a.routes.ServeHTTP(out, r)
 	})
-}
-
-// bearer finds the token of a request among those known. It compares hashes, all of them and each in
-// constant time, so that the time taken tells nothing about a token.
-func (a *api) bearer(headers []string) (name string, ok bool) {
-	if len(headers) != 1 {
-		return "", false
-	}
-	scheme, token, _ := strings.Cut(headers[0], " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return "", false
-	}
-	hash := sha256.Sum256([]byte(strings.TrimSpace(token)))
-	for _, t := range a.Tokens {
-		if subtle.ConstantTimeCompare(hash[:], t.Hash[:]) == 1 {
-			name, ok = t.Name, true
-		}
-	}
-	return name, ok
 }
 
 // bearerName returns who asks.
