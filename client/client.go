@@ -29,8 +29,8 @@ var ErrDenied = errors.New("not allowed")
 
 // Options tune a Client. The zero value is ready for use.
 type Options struct {
-	// HTTP sends the requests. Nil: a client of its own with limits on connecting and on waiting
-	// for an answer to begin.
+	// HTTP sends the requests. Nil: a client of its own with limits on connecting. Whichever it is, a service that says nothing for
+	// 30 s counts as unreachable, but for one whose output is followed.
 	HTTP *http.Client
 	// Agent names the program in the User-Agent header. Empty: "ruqi-client".
 	Agent string
@@ -48,10 +48,9 @@ type Client struct {
 var _ ruqi.Operations = (*Client)(nil)
 
 const (
-	connectTimeout = 5 * time.Second  // a service on another continent answers in a tenth
-	answerTimeout  = 60 * time.Second // as long as the service itself takes for an answer
-	maxAnswer      = 256 << 20        // bytes: a page of 1,000 of the largest jobs there may be
-	modifyTries    = 8                // rounds of get, change, put before a busy job is given up
+	connectTimeout = 5 * time.Second // a service on another continent answers in a tenth
+	maxAnswer      = 256 << 20       // bytes: a page of 1,000 of the largest jobs there may be
+	modifyTries    = 8               // rounds of get, change, put before a busy job is given up
 )
 
 // New returns a client of the service at baseURL, for example "http://127.0.0.1:8585". The
@@ -68,13 +67,12 @@ func New(baseURL, token string, registry *ruqi.Registry, options Options) (*Clie
 	if options.HTTP == nil {
 		options.HTTP = &http.Client{
 			Transport: &http.Transport{
-				Proxy:                 http.ProxyFromEnvironment,
-				DialContext:           (&net.Dialer{Timeout: connectTimeout}).DialContext,
-				TLSHandshakeTimeout:   connectTimeout,
-				TLSClientConfig:       &tls.Config{MinVersion: tls.VersionTLS12},
-				ResponseHeaderTimeout: answerTimeout,
-				MaxIdleConnsPerHost:   8, // enough for a program's few goroutines
-				IdleConnTimeout:       90 * time.Second,
+				Proxy:               http.ProxyFromEnvironment,
+				DialContext:         (&net.Dialer{Timeout: connectTimeout}).DialContext,
+				TLSHandshakeTimeout: connectTimeout,
+				TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
+				MaxIdleConnsPerHost: 8, // enough for a program's few goroutines
+				IdleConnTimeout:     90 * time.Second,
 			},
 			// A token goes to the address it was given for and to no other.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -99,6 +97,7 @@ type request struct {
 	query  url.Values
 	body   any // encoded as JSON; nil: none
 	header http.Header
+	follow bool // once it has begun, the answer may take for ever
 }
 
 // send sends a request and returns an answer of the status 2xx, whose body is the
@@ -116,8 +115,10 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	if len(r.query) > 0 {
 		address += "?" + r.query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, r.method, address, body)
+	watched, watch := newWatch(ctx, r)
+	req, err := http.NewRequestWithContext(watched, r.method, address, body)
 	if err != nil {
+		watch.end()
 		return nil, err
 	}
 	for name, values := range r.header {
@@ -132,6 +133,8 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
+		err = watch.tell(err)
+		watch.end()
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -142,8 +145,10 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		resp.Body = watch.body(resp.Body, r.follow)
 		return resp, nil
 	}
+	resp.Body = watch.body(resp.Body, false)
 	defer func() { _ = resp.Body.Close() }()
 	return nil, failure(resp)
 }

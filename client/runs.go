@@ -146,6 +146,7 @@ func (c *Client) CopyOutput(ctx context.Context, w io.Writer, id int64, how Copy
 	r := runRequest(http.MethodGet, id, "output")
 	if how == Follow {
 		r.query.Set("follow", "1")
+		r.follow = true
 	}
 	resp, err := c.send(ctx, r)
 	if err != nil {
