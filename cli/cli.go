@@ -163,7 +163,10 @@ func (a *app) root() *cobra.Command {
 	flags.StringVar(&a.dataDir, "data-dir", "", "data `directory` of the service (RUQI_DATA_DIR; default /var/lib/ruqi for root, else ~/.local/state/ruqi)")
 	flags.StringVarP(&a.output, "output", "o", "table", "how to show results, `table|json`")
 	root.SetFlagErrorFunc(flagFault)
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
+		if err := readable(cmd, args); err != nil {
+			return err
+		}
 		if a.output != "table" && a.output != "json" {
 			return usage("-o: %q is unknown; %s", a.output, wire.Accepted("table", "json"))
 		}

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -72,6 +74,16 @@ func (a *app) readJobFile(name string) ([]document, error) {
 }
 
 func parseJobFile(name string, data []byte) ([]document, error) {
+	if !utf8.Valid(data) {
+		line := 1
+		for part := range bytes.Lines(data) {
+			if !utf8.Valid(part) {
+				break
+			}
+			line++
+		}
+		return nil, usage("%s:%d: not UTF-8", name, line)
+	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		var fault yaml.Error

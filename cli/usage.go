@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -75,6 +76,32 @@ func exactly(names ...string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// ofHost are flags whose values name things of this host, or are secret: they are no texts for the service.
+var ofHost = map[string]bool{"file": true, "data-dir": true, "store": true, "token": true}
+
+// readable refuses what is not UTF-8. JSON cannot carry it, and would bring something else in its place.
+func readable(cmd *cobra.Command, args []string) error {
+	var faults []error
+	check := func(name string, values ...string) {
+		for _, value := range values {
+			if !utf8.ValidString(value) {
+				faults = append(faults, usage("%s", label(name, fmt.Sprintf("%q is not UTF-8", value))))
+			}
+		}
+	}
+	check("", args...)
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		if !ofHost[f.Name] {
+			check(flagName(f), values...)
+		}
+	})
+	return errors.Join(faults...)
 }
 
 // flagFault words what is wrong with a flag.

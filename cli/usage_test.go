@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,5 +93,39 @@ func TestSeveralJobsThatAreNoDocumentsAreToldHow(t *testing.T) {
 		if got.status != 2 || !strings.Contains(got.errors, path+place) || !strings.Contains(got.errors, "separated by a line ---") {
 			t.Errorf("%q: exit %d: %s", text, got.status, got.errors)
 		}
+	}
+}
+
+// What JSON cannot carry would reach the service as something else, under another name.
+func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "jobs.yaml")
+	if err := os.WriteFile(file, []byte("id: a\n---\nid: \"b\xff\"\ntrigger: {kind: interval, every: 1h}\ntask: {kind: command, command: x}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	add := []string{"job", "add", "--every", "1h"}
+	for want, args := range map[string][]string{
+		`"a\xff" is not UTF-8`:                append(add, "a\xff", "--command", "x"),
+		`--name: "\xc3(" is not UTF-8`:        append(add, "--name", "\xc3(", "--command", "x"),
+		`--env: "A=\xe4" is not UTF-8`:        append(add, "--env", "B=ä", "--env", "A=\xe4", "--command", "x"),
+		`--command: "echo \xe4" is not UTF-8`: append(add, "--command", "echo \xe4"),
+		`"\xf6" is not UTF-8`:                 append(add, "--", "echo", "\xf6"),
+		`--param: "K=\xf6" is not UTF-8`:      {"job", "run", "x", "--param", "K=\xf6"},
+		`"x\xf6" is not UTF-8`:                {"job", "pause", "x\xf6"},
+		`--tag: "\xf6" is not UTF-8`:          {"job", "list", "--tag", "\xf6"},
+		"jobs.yaml:3: not UTF-8":              {"job", "add", "--file", file},
+	} {
+		got := run(t, map[string]string{"RUQI_SERVER": server.URL, "RUQI_TOKEN": "x"}, "", args...)
+		if got.status != 2 || !strings.Contains(got.errors, want) || got.out != "" {
+			t.Errorf("%q: exit %d, want %q: %s", args, got.status, want, got.errors)
+		}
+	}
+	if asked > 0 {
+		t.Errorf("the service was asked %d times", asked)
 	}
 }
