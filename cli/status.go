@@ -18,6 +18,8 @@ import (
 func (a *app) statusCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "status", Short: "Show how the service and its store are", Args: exactly(),
+		Long: "Shows how the service and its store are. The exit status is 0 when the service answers, also while its store does not: the line store\n" +
+			"says so (with -o json: store.ok), and what only the store can tell is - (null).",
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			status, err := c.Status(ctx)
 			if err != nil {
@@ -48,8 +50,13 @@ func (a *app) printStatus(s ruqi.Status) error {
 	t.row("store", store)
 	t.row("last check", clock(seconds(s.CheckTime), zone))
 	t.row("next wake-up", clock(seconds(s.NextWakeup), zone))
-	t.row("jobs", fmt.Sprintf("%d active, %d paused, %d finished, %d parked", s.Jobs[ruqi.JobActive], s.Jobs[ruqi.JobPaused], s.Jobs[ruqi.JobFinished], s.Parked))
-	t.row("runs", fmt.Sprintf("%d running, %d queued", s.Running, s.Queued))
+	jobs, runs := "-", "-"
+	if wire.Counted(s) {
+		jobs = fmt.Sprintf("%d active, %d paused, %d finished, %d parked", s.Jobs[ruqi.JobActive], s.Jobs[ruqi.JobPaused], s.Jobs[ruqi.JobFinished], s.Parked)
+		runs = fmt.Sprintf("%d running, %d queued", s.Running, s.Queued)
+	}
+	t.row("jobs", jobs)
+	t.row("runs", runs)
 	var slots []string
 	for _, pool := range slices.Sorted(maps.Keys(s.Slots)) {
 		slots = append(slots, fmt.Sprintf("%s %d of %d", pool, s.Slots[pool].Used, s.Slots[pool].Size))

@@ -36,16 +36,21 @@ type StoreStatus struct {
 
 // JobCounts counts jobs.
 type JobCounts struct {
-	Active   int64 `json:"active"`
-	Paused   int64 `json:"paused"`
-	Finished int64 `json:"finished"`
-	Parked   int64 `json:"parked" doc:"Jobs that no live instance can run; they are counted in their state too."`
+	Active   *int64 `json:"active" doc:"Null, as all counts here, while the store does not tell."`
+	Paused   *int64 `json:"paused"`
+	Finished *int64 `json:"finished"`
+	Parked   *int64 `json:"parked" doc:"Jobs that no live instance can run; they are counted in their state too."`
 }
 
 // RunCounts counts runs in the store.
 type RunCounts struct {
-	Running int64 `json:"running"`
-	Queued  int64 `json:"queued"`
+	Running *int64 `json:"running" doc:"Null, as queued, while the store does not tell."`
+	Queued  *int64 `json:"queued"`
+}
+
+// Counted reports whether the store told its counts for a status. One that fails and has nothing in it by its counts told none.
+func Counted(s ruqi.Status) bool {
+	return s.StoreError == "" || len(s.Jobs) > 0 || s.Running > 0 || s.Queued > 0
 }
 
 // A Slot is how full a pool is.
@@ -61,12 +66,15 @@ func FromStatus(s ruqi.Status, now time.Time) Status {
 		Instance: s.Instance, State: s.State,
 		Store:     StoreStatus{Kind: kind, Where: s.Store, OK: s.StoreError == "", Error: s.StoreError},
 		CheckTime: inUTC(s.CheckTime), NextWakeup: inUTC(s.NextWakeup),
-		Jobs: JobCounts{
-			Active: s.Jobs[ruqi.JobActive], Paused: s.Jobs[ruqi.JobPaused],
-			Finished: s.Jobs[ruqi.JobFinished], Parked: s.Parked,
-		},
-		Runs:  RunCounts{Running: s.Running, Queued: s.Queued},
 		Slots: map[string]Slot{}, EventsDropped: s.EventsDropped, Zone: s.Zone, Version: s.Release,
+	}
+	if Counted(s) {
+		count := func(n int64) *int64 { return &n }
+		shape.Jobs = JobCounts{
+			Active: count(s.Jobs[ruqi.JobActive]), Paused: count(s.Jobs[ruqi.JobPaused]),
+			Finished: count(s.Jobs[ruqi.JobFinished]), Parked: count(s.Parked),
+		}
+		shape.Runs = RunCounts{Running: count(s.Running), Queued: count(s.Queued)}
 	}
 	if s.NextWakeup != nil {
 		wait := max(s.NextWakeup.Sub(now), 0).Round(time.Microsecond).Seconds()
@@ -83,14 +91,25 @@ func (s Status) Status() ruqi.Status {
 	status := ruqi.Status{
 		Instance: s.Instance, State: s.State, Store: s.Store.Where, StoreError: s.Store.Error,
 		CheckTime: inUTC(s.CheckTime), NextWakeup: inUTC(s.NextWakeup),
-		Jobs: map[ruqi.JobState]int64{
-			ruqi.JobActive: s.Jobs.Active, ruqi.JobPaused: s.Jobs.Paused, ruqi.JobFinished: s.Jobs.Finished,
-		},
-		Parked: s.Jobs.Parked, Running: s.Runs.Running, Queued: s.Runs.Queued,
+		Jobs:   map[ruqi.JobState]int64{},
+		Parked: known(s.Jobs.Parked), Running: known(s.Runs.Running), Queued: known(s.Runs.Queued),
 		Slots: map[string]ruqi.SlotUse{}, EventsDropped: s.EventsDropped, Release: s.Version, Zone: s.Zone,
+	}
+	for state, n := range map[ruqi.JobState]*int64{ruqi.JobActive: s.Jobs.Active, ruqi.JobPaused: s.Jobs.Paused, ruqi.JobFinished: s.Jobs.Finished} {
+		if n != nil {
+			status.Jobs[state] = *n
+		}
 	}
 	for pool, slot := range s.Slots {
 		status.Slots[pool] = ruqi.SlotUse(slot)
 	}
 	return status
+}
+
+// known is a count, 0 where it is not known.
+func known(n *int64) int64 {
+	if n == nil {
+		return 0
+	}
+	return *n
 }
