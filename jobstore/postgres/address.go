@@ -39,12 +39,15 @@ const (
 // listenParameter is Ruqi's own parameter in a URL.
 const listenParameter = "ruqi_listen"
 
-// notAddress is for whatever is wrong with an address, since to name what is might tell a part of the password.
+// notAddress is for whatever is wrong with an address but its parameters, since to name what is might tell a part of the password.
 const notAddress = "is no address of a PostgreSQL database; one looks like postgres://USER:PASSWORD@HOST:5432/DATABASE, and in a password % is written as %25, @ as %40, / as %2F, ? as %3F and # as %23"
 
 func parseAddress(url string) (address, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
+		if faults := wrongParameters(url); faults != nil {
+			return address{}, faults
+		}
 		// The text of the error may hold a part of the URL, a password among it.
 		return address{}, ruqi.Invalid("/store", "", "%s", notAddress)
 	}
@@ -107,6 +110,47 @@ func strays(url string) bool {
 // part of a password.
 var parameterName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
+// acceptedValues says what parameters take that are often given wrong.
+var acceptedValues = map[string]string{
+	"sslmode":         "accepted are disable, allow, prefer, require, verify-ca and verify-full",
+	"connect_timeout": "accepted are whole seconds",
+}
+
+// wrongParameters names the parameters of a URL that keep it from being read: without one of them it can be, or with one
+// alone it cannot. Their values are not told. Nil: something else is wrong, or it is not certain that they are parameters.
+func wrongParameters(url string) error {
+	base, query, _ := strings.Cut(url, "?")
+	reads := func(parameters ...string) bool {
+		_, err := pgxpool.ParseConfig(base + "?" + strings.Join(parameters, "&"))
+		return err == nil
+	}
+	if strays(url) || strings.Contains(query, "@") || !strings.Contains(base, "://") || !reads() {
+		return nil
+	}
+	all := strings.Split(query, "&")
+	var faults, alone ruqi.Faults
+	for i, parameter := range all {
+		name, _, _ := strings.Cut(parameter, "=")
+		if !parameterName.MatchString(name) {
+			return nil
+		}
+		what := acceptedValues[name]
+		if what == "" {
+			what = "cannot be used; see its value, and the file if it names one"
+		}
+		if reads(slices.Delete(slices.Clone(all), i, i+1)...) {
+			faults.Add("/store", "", "%s: %s", name, what)
+		}
+		if !reads(parameter) {
+			alone.Add("/store", "", "%s: %s", name, what)
+		}
+	}
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	return alone.Err()
+}
+
 func namesOnly(params map[string]string) bool {
 	for name := range params {
 		if !parameterName.MatchString(name) {
@@ -158,6 +202,19 @@ func (a address) set(b *pgx.Batch) {
 	if a.settings != "" {
 		b.Queue(a.settings)
 	}
+}
+
+// wantsTLS reports whether no connection goes without TLS.
+func (a address) wantsTLS() bool {
+	if a.config.ConnConfig.TLSConfig == nil {
+		return false
+	}
+	for _, other := range a.config.ConnConfig.Fallbacks {
+		if other.TLSConfig == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // String is the address without user, password and parameters.

@@ -2,12 +2,10 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
 )
 
@@ -98,5 +96,5 @@ func tell(ctx context.Context, tx pgx.Tx, law law) ([]string, error) {
 }
 
 func (s *Store) noStore() error {
-	return fmt.Errorf("there is no store at %s yet: ruqi store migrate makes one: %w", s.Describe(), ruqi.ErrNotFound)
+	return &sqlstore.NoStore{Where: s.Describe()}
 }

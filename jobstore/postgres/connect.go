@@ -32,6 +32,10 @@ func (s *Store) connect(ctx context.Context) error {
 	switch {
 	case refusesParameter(err) && s.address.listen: // those that the store makes, for all it knows
 		return fmt.Errorf("open: %s refuses the settings of a session: behind a pooler add %s=off to the address (%w)", s.Describe(), listenParameter, &reason{err})
+	case refusesOwnParameter(err):
+		return fmt.Errorf("open: %s does not take a parameter of the address (%w)", s.Describe(), &reason{err})
+	case refusesTLS(err) && s.address.wantsTLS():
+		return fmt.Errorf("open: %s has no TLS, which the address asks for: turn it on in the server (ssl = on), or say sslmode=prefer where nobody can listen (%w)", s.Describe(), &reason{err})
 	case err != nil:
 		return s.translate(ctx, "open", err)
 	case number < leastServer:

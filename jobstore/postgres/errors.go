@@ -16,6 +16,7 @@ import (
 // Codes of PostgreSQL that mean something here (its manual, appendix A).
 const (
 	codeProtocol          = "08P01"
+	codeNoParameter       = "42704"
 	codeUniqueViolation   = "23505"
 	codeSerialization     = "40001"
 	codeDeadlock          = "40P01"
@@ -130,6 +131,25 @@ const poolerParameter = "unsupported startup parameter"
 func refusesParameter(err error) bool {
 	var answered *pgconn.PgError
 	return errors.As(err, &answered) && answered.Code == codeProtocol && strings.HasPrefix(answered.Message, poolerParameter)
+}
+
+// refusesOwnParameter reports whether the server itself did not take a parameter of a connection, by name or value.
+func refusesOwnParameter(err error) bool {
+	var connect *pgconn.ConnectError
+	var answered *pgconn.PgError
+	return errors.As(err, &connect) && errors.As(err, &answered) && (answered.Code == codeNoParameter || answered.Code == codeInvalidParameter)
+}
+
+// refusesTLS reports whether the server has no TLS. The driver has no type for that, but these words.
+func refusesTLS(err error) bool {
+	var connect *pgconn.ConnectError
+	return errors.As(err, &connect) && strings.Contains(connect.Error(), "server refused TLS connection")
+}
+
+// missingRight returns what the server said of a right that this user does not have.
+func missingRight(err error) (answered *pgconn.PgError, missing bool) {
+	missing = errors.As(err, &answered) && answered.Code == codeNoRight
+	return answered, missing
 }
 
 // poolerSays tells apart what PgBouncer says, the first that fits, by words: it has one code for everything, also for what

@@ -85,6 +85,9 @@ func (s *Store) prepareSchema(ctx context.Context, keep bool) error {
 		}
 		return st.commit(nil)
 	})
+	if answered, missing := missingRight(err); missing { // waiting gives none: this is no outage
+		return fmt.Errorf("open: %s has not the tables of this release, and this user may not make them: run \"ruqi store migrate\" as the owner (%w)", s.Describe(), &reason{answered})
+	}
 	if err != nil {
 		return err
 	}

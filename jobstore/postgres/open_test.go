@@ -94,10 +94,18 @@ func TestWhatIsWrongAtTheStartIsSaidInOneSentence(t *testing.T) {
 		{"nobody listens", with(t, ok, func(u *url.URL) { u.Host = freePort(t) }), "cannot be reached: see that the server runs", ruqi.ErrUnavailable},
 		{"a wrong password", with(t, ok, name("postgres", "wrong secret")), "refuses the password", nil},
 		{"an unknown user", with(t, ok, name("nobody", "wrong secret")), "refuses the password, or there is no such user", nil},
-		{"TLS that the server has not", with(t, ok, parameter("sslmode", "require")), "cannot be reached", nil},
+		{"TLS that the server has not", with(t, ok, parameter("sslmode", "require")), "has no TLS, which the address asks for", nil},
+		{"a wrong word for TLS", with(t, ok, parameter("sslmode", "foo")), "sslmode: accepted are disable, allow, prefer, require, verify-ca and verify-full", ruqi.ErrInvalid},
+		{"a time that is none", with(t, ok, parameter("connect_timeout", "x")), "connect_timeout: accepted are whole seconds", ruqi.ErrInvalid},
+		{"a file that there is not", with(t, ok, parameter("sslrootcert", "/none")), "sslrootcert: cannot be used; see its value, and the file if it names one", ruqi.ErrInvalid},
+		{"two parameters that are wrong", with(t, with(t, ok, parameter("sslmode", "foo")), parameter("connect_timeout", "x")), "connect_timeout: accepted are whole seconds", ruqi.ErrInvalid},
+		{"a password that looks like parameters", "postgres://ruqi:se?sslmode=secret@127.0.0.1:x/b", "is no address of a PostgreSQL database", ruqi.ErrInvalid},
+		{"an unknown parameter", with(t, ok, parameter("foo", "bar")), `does not take a parameter of the address (unrecognized configuration parameter "foo")`, nil},
+		{"an unknown parameter after TLS", with(t, with(t, ok, parameter("foo", "bar")), parameter("sslmode", "prefer")), `does not take a parameter of the address (unrecognized configuration parameter "foo")`, nil},
+		{"a parameter with a wrong value", with(t, ok, parameter("statement_timeout", "soon")), `does not take a parameter of the address (invalid value for parameter "statement_timeout": "soon")`, nil},
 		{"no such database", with(t, ok, func(u *url.URL) { u.Path = "/none" }), "has no such database", nil},
 		{"no such schema", with(t, ok, parameter("search_path", "none")), "has no schema in which user postgres may look for tables", nil},
-		{"no right to make tables", with(t, ok, name("guest", "guest secret")), "does not give this user a right", nil},
+		{"no right to make tables", with(t, ok, name("guest", "guest secret")), `has not the tables of this release, and this user may not make them: run "ruqi store migrate" as the owner (permission denied`, nil},
 		{"a server that may not be written", with(t, ok, parameter("default_transaction_read_only", "on")), "cannot be written", nil},
 		{"a newer schema", newer, "has schema 1000, which releases that know schema 999 or newer can use", ruqi.ErrSchemaNewer},
 	} {
@@ -108,6 +116,9 @@ func TestWhatIsWrongAtTheStartIsSaidInOneSentence(t *testing.T) {
 				t.Fatal("it opens")
 			}
 			text := err.Error()
+			if c.is == nil && errors.Is(err, ruqi.ErrUnavailable) && !strings.Contains(text, "cannot be written") {
+				t.Errorf("%q says that waiting helps", text)
+			}
 			if !strings.Contains(text, c.want) || strings.Contains(text, "\n") || c.is != nil && !errors.Is(err, c.is) {
 				t.Errorf("the error is %q", text)
 			}
@@ -177,7 +188,7 @@ func TestAStoreKeptAsItIsIsNotChanged(t *testing.T) {
 	if err != nil || state.Has != 0 || state.Knows == 0 {
 		t.Errorf("schema %+v, %v", state, err)
 	}
-	if _, err := s.Check(t.Context()); !errors.Is(err, ruqi.ErrNotFound) {
+	if _, err := s.Check(t.Context()); !errors.Is(err, ruqi.ErrNotFound) || !strings.HasSuffix(err.Error(), "ruqi store migrate makes one") {
 		t.Errorf("check: %v", err)
 	}
 	if _, err := s.Jobs(t.Context(), ruqi.JobQuery{}); err == nil || !strings.Contains(err.Error(), "ruqi store migrate") {

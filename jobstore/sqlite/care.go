@@ -48,7 +48,7 @@ func isDamage(err error) bool {
 }
 
 func (s *Store) noStore() error {
-	return fmt.Errorf("sqlite: there is no store at %s yet: ruqi store migrate makes one: %w", s.path, ruqi.ErrNotFound)
+	return &sqlstore.NoStore{Where: s.path}
 }
 
 // Schema implements ruqi.Caretaker.

@@ -1,6 +1,10 @@
 package sqlstore
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/ruqi-dev/ruqi"
+)
 
 // What a check says of rows that should not be. The stores look for them, each in its own words.
 const (
@@ -42,3 +46,14 @@ func (f *Faults) List() []string {
 	}
 	return append(f.told, fmt.Sprintf("and %d more faults like the last", f.more))
 }
+
+// NoStore is ruqi.ErrNotFound for a store that was opened as it is and is not there yet.
+type NoStore struct{ Where string }
+
+// Error says what makes one.
+func (e *NoStore) Error() string {
+	return "there is no store at " + e.Where + " yet: ruqi store migrate makes one"
+}
+
+// Unwrap returns ruqi.ErrNotFound.
+func (e *NoStore) Unwrap() error { return ruqi.ErrNotFound }
