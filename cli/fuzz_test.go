@@ -4,7 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/standard"
 )
 
@@ -23,8 +22,10 @@ func FuzzJobFile(f *testing.F) {
 			t.Fatalf("%T is no wrong usage: %v", err, err)
 		}
 		for _, d := range documents {
-			if err := d.check(registry); err != nil && !errors.Is(err, ruqi.ErrInvalid) {
-				t.Fatalf("%v", err)
+			for _, err := range d.check(registry) {
+				if !errors.As(err, &wrong) {
+					t.Fatalf("%T is no wrong usage: %v", err, err)
+				}
 			}
 			_ = d.at("/policy/timeout")
 		}

@@ -202,12 +202,8 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 	if err != nil {
 		return err
 	}
-	registry := standard.Registry()
-	for _, d := range documents {
-		if err := d.check(registry); err != nil {
-			a.names = d.at
-			return err
-		}
+	if err := checkAll(documents, standard.Registry()); err != nil {
+		return err
 	}
 	c, err := a.connect()
 	if err != nil {

@@ -24,17 +24,18 @@ const (
 	maxYAMLDeep = 64       // levels; a job has five
 )
 
-// A document is one job of a job file: its value as JSON has it, and where each part stands.
+// A document is one job of a job file: its value as JSON has it, where each part stands, and what cannot be read of it.
 type document struct {
 	value  members
 	file   string
 	places map[string]place // by JSON pointer
+	faults []error
 }
 
 type place struct{ line, column int }
 
 // at says where a pointer's part stands, or what holds it where it is missing.
-func (d document) at(pointer string) string {
+func (d *document) at(pointer string) string {
 	for p := pointer; ; p = p[:strings.LastIndexByte(p, '/')] {
 		if at, ok := d.places[p]; ok {
 			where := fmt.Sprintf("%s:%d:%d", d.file, at.line, at.column)
@@ -51,7 +52,7 @@ func (d document) at(pointer string) string {
 
 // readJobFile reads the documents of a job file: YAML, of which JSON is a part. "-" is
 // standard input.
-func (a *app) readJobFile(name string) ([]document, error) {
+func (a *app) readJobFile(name string) ([]*document, error) {
 	source := a.Stdin
 	if name == "-" {
 		name = "standard input"
@@ -73,7 +74,8 @@ func (a *app) readJobFile(name string) ([]document, error) {
 	return parseJobFile(name, data)
 }
 
-func parseJobFile(name string, data []byte) ([]document, error) {
+// parseJobFile reads the documents. What is wrong with one stands in it; the error is for a file of which nothing can be read.
+func parseJobFile(name string, data []byte) ([]*document, error) {
 	if !utf8.Valid(data) {
 		line := 1
 		for part := range bytes.Lines(data) {
@@ -84,7 +86,7 @@ func parseJobFile(name string, data []byte) ([]document, error) {
 		}
 		return nil, usage("%s:%d: not UTF-8", name, line)
 	}
-	file, err := parser.ParseBytes(data, 0)
+	file, err := parser.ParseBytes(data, 0, parser.AllowDuplicateMapKey()) // a key that stands twice is told with all else
 	if err != nil {
 		var fault yaml.Error
 		if errors.As(err, &fault) && fault.GetToken() != nil {
@@ -93,27 +95,13 @@ func parseJobFile(name string, data []byte) ([]document, error) {
 		}
 		return nil, usage("%s: not YAML: %v", name, err)
 	}
-	var documents []document
+	var documents []*document
 	for _, doc := range file.Docs {
 		if doc.Body == nil {
 			continue // only comments, or nothing, between two marks
 		}
-		d := document{file: name, places: map[string]place{}}
-		value, err := d.read(doc.Body, "", 0)
-		if err != nil {
-			return nil, err
-		}
-		job, ok := value.(members)
-		if _, several := value.([]any); several {
-			return nil, usage("%s: a list; several jobs are documents, separated by a line ---", d.at(""))
-		}
-		if !ok {
-			return nil, usage("%s: a job is a mapping, such as \"id: hello\"", d.at(""))
-		}
-		if _, wrapped := job["jobs"]; wrapped {
-			return nil, usage("%s: a job has no jobs in it; several jobs are documents, separated by a line ---", d.at("/jobs"))
-		}
-		d.value = job
+		d := &document{file: name, places: map[string]place{}}
+		d.readJob(doc.Body)
 		documents = append(documents, d)
 	}
 	if len(documents) == 0 {
@@ -122,30 +110,56 @@ func parseJobFile(name string, data []byte) ([]document, error) {
 	return documents, nil
 }
 
-// read turns a node into the value that JSON has for it, and notes where it stands.
-func (d document) read(node ast.Node, pointer string, deep int) (any, error) {
+// wrong notes a fault at the pointer.
+func (d *document) wrong(pointer, format string, args ...any) {
+	d.faults = append(d.faults, usage("%s: %s", d.at(pointer), fmt.Sprintf(format, args...)))
+}
+
+// readJob reads the document as a job.
+func (d *document) readJob(body ast.Node) {
+	value := d.read(body, "", 0)
+	job, ok := value.(members)
+	_, several := value.([]any)
+	_, wrapped := job["jobs"]
+	switch {
+	case several:
+		d.wrong("", "a list; several jobs are documents, separated by a line ---")
+	case !ok && len(d.faults) == 0:
+		d.wrong("", "a job is a mapping, such as \"id: hello\"")
+	case wrapped:
+		d.wrong("/jobs", "a job has no jobs in it; several jobs are documents, separated by a line ---")
+	}
+	d.value = job
+}
+
+const noAnchors = "a job file has no anchors, aliases, merges or tags"
+
+// read turns a node into the value that JSON has for it, and notes where it stands. Nil stands for what is wrong.
+func (d *document) read(node ast.Node, pointer string, deep int) any {
 	if _, noted := d.places[pointer]; !noted {
 		at := begin(node).Position
 		d.places[pointer] = place{at.Line, at.Column}
 	}
 	if deep > maxYAMLDeep {
-		return nil, usage("%s: more than %d levels deep", d.at(pointer), maxYAMLDeep)
+		d.wrong(pointer, "more than %d levels deep", maxYAMLDeep)
+		return nil
 	}
 	switch n := node.(type) {
 	case *ast.NullNode:
-		return nil, nil
+		return nil
 	case *ast.BoolNode:
-		return n.Value, nil
+		return n.Value
 	case *ast.StringNode:
-		return n.Value, nil
+		return n.Value
 	case *ast.LiteralNode:
-		return n.Value.Value, nil
+		return n.Value.Value
 	case *ast.IntegerNode:
-		return n.Value, nil
+		return n.Value
 	case *ast.FloatNode:
-		return n.Value, nil
+		return n.Value
 	case *ast.InfinityNode, *ast.NanNode:
-		return nil, usage("%s: JSON has no such number", d.at(pointer))
+		d.wrong(pointer, "JSON has no such number")
+		return nil
 	case *ast.MappingValueNode:
 		return d.readMapping([]*ast.MappingValueNode{n}, pointer, deep)
 	case *ast.MappingNode:
@@ -153,15 +167,12 @@ func (d document) read(node ast.Node, pointer string, deep int) (any, error) {
 	case *ast.SequenceNode:
 		list := make([]any, 0, len(n.Values))
 		for i, item := range n.Values {
-			value, err := d.read(item, fmt.Sprintf("%s/%d", pointer, i), deep+1)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, value)
+			list = append(list, d.read(item, fmt.Sprintf("%s/%d", pointer, i), deep+1))
 		}
-		return list, nil
+		return list
 	}
-	return nil, usage("%s: a job file has no anchors, aliases, merges or tags", d.at(pointer))
+	d.wrong(pointer, noAnchors)
+	return nil
 }
 
 // begin returns the first token of a node; that of a mapping is its first key, not the colon.
@@ -177,41 +188,44 @@ func begin(node ast.Node) *token.Token {
 	return node.GetToken()
 }
 
-func (d document) readMapping(values []*ast.MappingValueNode, pointer string, deep int) (any, error) {
+func (d *document) readMapping(values []*ast.MappingValueNode, pointer string, deep int) members {
 	m := members{}
 	for _, entry := range values {
 		key, ok := entry.Key.(ast.ScalarNode)
 		if !ok || entry.Key.Type() == ast.MergeKeyType {
-			return nil, usage("%s: a job file has no anchors, aliases, merges or tags", d.at(pointer))
+			d.wrong(pointer, noAnchors)
+			continue
 		}
 		name := key.GetToken().Value
 		child := pointer + object.Pointer(name)
 		at := key.GetToken().Position
 		if _, twice := m[name]; twice {
-			return nil, usage("%s:%d:%d: %q stands twice", d.file, at.Line, at.Column, name)
+			d.faults = append(d.faults, usage("%s:%d:%d: %q stands twice", d.file, at.Line, at.Column, name))
+			continue
 		}
 		d.places[child] = place{at.Line, at.Column}
-		value, err := d.read(entry.Value, child, deep+1)
-		if err != nil {
-			return nil, err
-		}
-		m[name] = value
+		m[name] = d.read(entry.Value, child, deep+1)
 	}
-	return m, nil
+	return m
 }
 
-// check reads the job with a registry, as far as it knows its kinds: what is wrong is
-// found before anything is sent. Functions are the service's own.
-func (d document) check(registry *ruqi.Registry) error {
+// check reads the job with a registry, as far as it knows its kinds: what is wrong is found before anything is sent, and
+// all of it is told. Functions are the service's own.
+func (d *document) check(registry *ruqi.Registry) []error {
+	if len(d.faults) > 0 {
+		return d.faults // the rest would speak of what could not be read as if it were not there
+	}
 	text, err := encode(d.value)
 	if err != nil {
-		return err
+		return []error{err}
 	}
 	var invalid *ruqi.InvalidError
-	if _, err = wire.DecodeNew(registry, text); !errors.As(err, &invalid) {
-		return err
+	if _, err = wire.DecodeNew(registry, text); err == nil {
+		return nil
+	} else if !errors.As(err, &invalid) {
+		return []error{err}
 	}
-	var faults ruqi.Faults
+	var faults []error
 	for _, f := range invalid.Faults {
 		part, member, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
 		known, _ := d.value[part].(members)
@@ -219,7 +233,22 @@ func (d document) check(registry *ruqi.Registry) error {
 		if member == "kind" && kind != "" || part == "task" && kind == "func" {
 			continue
 		}
-		faults.Merge("", &ruqi.InvalidError{Faults: []ruqi.Fault{f}})
+		faults = append(faults, usage("%s", label(d.at(f.Pointer), f.Message)))
 	}
-	return faults.Err()
+	return faults
+}
+
+// maxToldFaults bounds what is told of a file: enough to see what is wrong with it.
+const maxToldFaults = 50
+
+// checkAll checks all documents, and tells the faults of all.
+func checkAll(documents []*document, registry *ruqi.Registry) error {
+	var faults []error
+	for _, d := range documents {
+		faults = append(faults, d.check(registry)...)
+	}
+	if more := len(faults) - maxToldFaults; more > 0 {
+		faults = append(faults[:maxToldFaults], usage("and %d more faults", more))
+	}
+	return errors.Join(faults...)
 }
