@@ -98,13 +98,21 @@ func (e *Executor) check(faults *ruqi.Faults, name string, args json.RawMessage)
 	switch {
 	case err == nil:
 	case errors.Is(err, ruqi.ErrNotFound):
-		faults.Add("/name", name, "no function %q is registered here; registered are %v", name, e.registry.Functions())
+		faults.Add("/name", name, "no function %q is registered here; %s", name, told(e.registry.Functions()))
 	case errors.As(err, &wrongType) && wrongType.Field != "":
 		pointer := object.Pointer(append([]string{"args"}, strings.Split(wrongType.Field, ".")...)...)
 		faults.Add(pointer, wrongType.Value, "function %q expects %v here, not %s", name, wrongType.Type, wrongType.Value)
 	default:
 		faults.Add("/args", string(args), "function %q does not take these arguments: %v", name, err)
 	}
+}
+
+// told lists the functions that there are.
+func told(functions []string) string {
+	if len(functions) == 0 {
+		return "this program has none: only programs that embed the library and register functions can run such a job, and ruqi serve runs commands"
+	}
+	return "registered are " + strings.Join(functions, ", ")
 }
 
 // Execute calls the function. Its error is the run's, ruqi.Finish included. A

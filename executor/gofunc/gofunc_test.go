@@ -195,6 +195,16 @@ func execute(t testing.TB, e ruqi.Executor, task ruqi.Task) (string, ruqi.Result
 	return out.text.String(), result
 }
 
+func TestAProgramWithoutFunctionsSaysSo(t *testing.T) {
+	_, err := gofunc.New(ruqi.NewRegistry()).Decode([]byte(`{"kind":"func","name":"nobody"}`))
+	if !errors.Is(err, ruqi.ErrInvalid) || !strings.Contains(err.Error(), "this program has none: only programs that embed the library") {
+		t.Errorf("%v", err)
+	}
+	if _, err = executor(t).Decode([]byte(`{"kind":"func","name":"nobody"}`)); err == nil || !strings.Contains(err.Error(), "registered are ") || !strings.Contains(err.Error(), ", hello, ") {
+		t.Errorf("%v", err)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"kind":"func","name":"send","args":{"to":"x","times":2}}`))
 	f.Add([]byte(`{"kind":"func","name":"hello"}`))
