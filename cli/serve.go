@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -228,6 +230,11 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 		Tokens: adminTokens(hash), ReadTokens: tokenReader(store.Records),
 		Zone: s.scheduler.Zone, Release: a.Version, Logger: logger,
 	}))
+	for _, pool := range slices.Sorted(maps.Keys(s.scheduler.Slots)) {
+		if pool != "default" && pool != "command" {
+			logger.Info("this pool is for jobs that name it (--executor) and for no others", "pool", pool, "slots", s.scheduler.Slots[pool])
+		}
+	}
 	server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()

@@ -181,7 +181,7 @@ func TestServeRefusesWhatWouldNotDo(t *testing.T) { // CD03
 
 func TestSettingsComeFromTheEnvironmentToo(t *testing.T) {
 	dir := t.TempDir()
-	cmd := program(t, dir, "serve", "--slots", "command=3")
+	cmd := program(t, dir, "serve", "--slots", "command=3", "--slots", "comand=4")
 	cmd.Env = append(cmd.Env, "RUQI_LISTEN=127.0.0.1:0", "RUQI_STORE=memory:", "RUQI_TZ=Asia/Tokyo", "RUQI_SLOTS=command=9", "RUQI_LOG_LEVEL=debug", "RUQI_DRAIN=0")
 	s := start(t, dir, cmd)
 	got := s.ok("status")
@@ -189,6 +189,10 @@ func TestSettingsComeFromTheEnvironmentToo(t *testing.T) {
 		if !strings.Contains(got, want) {
 			t.Errorf("status has no %q: %s", want, got)
 		}
+	}
+	s.eventually("a pool that nobody names by himself is spoken of", func() bool { return strings.Contains(s.log.String(), "pool=comand") })
+	if strings.Contains(s.log.String(), "pool=command") {
+		t.Error("a pool of the program's own is spoken of")
 	}
 }
 
