@@ -45,6 +45,8 @@ type policyJSON struct {
 	Jitter             string  `json:"jitter"`
 	MaxRuns            *int64  `json:"max_runs"`
 	DeleteWhenFinished bool    `json:"delete_when_finished"`
+	// Left out where there is none: releases before it refuse it.
+	Retry *retryJSON `json:"retry,omitempty"`
 }
 
 // EncodeJob writes a definition as one JSON object, every option written out: the
@@ -73,6 +75,7 @@ func encodeJob(spec JobSpec, version int) ([]byte, error) {
 			Coalesce: *p.Coalesce, MisfireGrace: durationText(p.MisfireGrace), CatchupLimit: p.CatchupLimit,
 			MaxInstances: p.MaxInstances, Overlap: p.Overlap, KillGrace: duration.Format(p.KillGrace),
 			OnLost: p.OnLost, Jitter: duration.Format(p.Jitter), DeleteWhenFinished: p.DeleteWhenFinished,
+			Retry: encodeRetry(p.Retry),
 		},
 	}
 	if p.Timeout > 0 {
@@ -193,12 +196,12 @@ func decodePolicy(data []byte, faults *Faults, strict bool) Policy {
 	p.RunOnStart, _ = d.Bool("run_on_start")
 	pause, _ := d.Int("pause_after_failures")
 	p.PauseAfterFailures = whole(pause)
-	if _, given := d.Raw("retry"); given {
-		p.Retry = &Retry{}
+	if raw, given := d.Raw("retry"); given {
+		p.Retry = decodeRetry(raw, faults, strict)
 	}
 	if strict {
 		d.Done("coalesce", "misfire_grace", "catchup_limit", "max_instances", "overlap", "timeout", "kill_grace", "on_lost",
-			"jitter", "max_runs", "delete_when_finished")
+			"jitter", "max_runs", "delete_when_finished", "retry")
 	}
 	return p
 }

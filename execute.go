@@ -265,9 +265,7 @@ func (a *activeRun) end(result *Result) {
 	if run.State == RunSucceeded && errors.Is(result.Err, Finish) {
 		done.EndJob = "its task has finished it"
 	}
-	if run.State == RunLost {
-		done.Again = rerun(run, a.spec, finished)
-	}
+	done.Again = nextAttempt(run, a.spec, finished)
 	done.RemoveJob = a.spec.Policy.DeleteWhenFinished
 	a.cancel(nil)
 	a.s.runs.release(a) // first, so that the claim that follows the written end finds it

@@ -101,24 +101,19 @@ type Policy struct {
 	// is left active; its history stays.
 	DeleteWhenFinished bool
 
-	// Retry, RunOnStart and PauseAfterFailures are reserved: a job that sets one is refused.
-	Retry              *Retry
+	// Retry tries failed and timed-out runs again. Nil: they are not.
+	Retry *Retry
+
+	// RunOnStart and PauseAfterFailures are reserved: a job that sets one is refused.
 	RunOnStart         bool
 	PauseAfterFailures int
-}
-
-// Retry is reserved for runs that are tried again.
-type Retry struct {
-	Max      int
-	Delay    time.Duration
-	Backoff  string
-	MaxDelay time.Duration
 }
 
 // clone copies what a definition points to; triggers and tasks are immutable.
 func (s JobSpec) clone() JobSpec {
 	s.Labels, s.Tags, s.Params = maps.Clone(s.Labels), slices.Clone(s.Tags), slices.Clone(s.Params)
 	s.Policy.Coalesce, s.Policy.MisfireGrace = clonePointer(s.Policy.Coalesce), clonePointer(s.Policy.MisfireGrace)
+	s.Policy.Retry = clonePointer(s.Policy.Retry)
 	return s
 }
 

@@ -408,9 +408,7 @@ func (s *Scheduler) lose(now time.Time, dead Run, job *JobRecord, why string) Do
 		return done
 	}
 	if spec, err := s.specOf(job); err == nil {
-		if dead.State == RunLost {
-			done.Again = rerun(&dead, spec, now)
-		}
+		done.Again = nextAttempt(&dead, spec, now)
 		done.RemoveJob = spec.Policy.DeleteWhenFinished
 	}
 	return done

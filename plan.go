@@ -226,24 +226,3 @@ const maxTaskText = 4096 // bytes
 func taskText(spec *JobSpec) string {
 	return text.Cut(spec.Task.String(), maxTaskText)
 }
-
-// rerunAfter is how long after its loss a run starts again: time for an instance on the same
-// machine to end what the lost one has left there.
-const rerunAfter = 2 * time.Second
-
-// rerun is the row that follows a lost run, by the job's policy; nil when there is none.
-func rerun(lost *Run, spec *JobSpec, now time.Time) *Run {
-	if spec == nil || spec.Policy.OnLost != LostRerun {
-		return nil
-	}
-	again := *lost
-	again.ID, again.Attempt, again.Cause, again.State = 0, lost.Attempt+1, CauseRetry, RunQueued
-	if again.ParentID == 0 {
-		again.ParentID = lost.ID
-	}
-	again.Reason = fmt.Sprintf("attempt %d was lost", lost.Attempt)
-	again.Due, again.Started, again.Finished, again.Owner, again.CancelBy = now.Add(rerunAfter), nil, nil, Owner{}, ""
-	again.Coalesced, again.CoalescedFrom, again.Batch = 0, nil, 0
-	again.OutputBytes, again.OutputCut = 0, false
-	return &again
-}

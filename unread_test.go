@@ -174,7 +174,7 @@ func TestBadInputNamesEveryField(t *testing.T) {
 	for _, f := range invalid.Faults {
 		got[f.Pointer] = true
 	}
-	for _, want := range []string{"/id", "/name", "/trigger/expr", "/task/name", "/priority", "/params", "/tags/1", "/policy/max_instances", "/policy/overlap", "/policy/jitter", "/policy/retry"} {
+	for _, want := range []string{"/id", "/name", "/trigger/expr", "/task/name", "/priority", "/params", "/tags/1", "/policy/max_instances", "/policy/overlap", "/policy/jitter", "/policy/retry/max"} {
 		if !got[want] {
 			t.Errorf("the fault of %s is not named in %v", want, err)
 		}

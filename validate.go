@@ -24,6 +24,7 @@ const (
 	maxPriority    = 1_000_000
 	maxCatchup     = 1000
 	maxConcurrent  = 1000
+	maxRetries     = 100
 	leastGrace     = time.Second          // a start takes milliseconds, under load more
 	maxPolicyTime  = 400 * 24 * time.Hour // longer than a leap year: nothing real waits longer
 )
@@ -89,7 +90,7 @@ func (p Policy) check(faults *Faults) {
 		faults.Add("/policy/on_lost", string(p.OnLost), "unknown word; accepted are fail and rerun")
 	}
 	if p.Retry != nil {
-		faults.Add("/policy/retry", "", "not supported yet")
+		p.Retry.check(faults, span, within)
 	}
 	if p.RunOnStart {
 		faults.Add("/policy/run_on_start", "true", "not supported yet")

@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -37,6 +36,7 @@ type jobFlags struct {
 	coalesce, deleteWhenFinished                        bool
 	misfireGrace, timeout, killGrace, jitter            string
 	overlap, onLost, maxRuns, catchupLimit, maxInstance string
+	retry, retryDelay, retryBackoff, retryMaxDelay      string
 }
 
 // none takes an option away in a change.
@@ -71,6 +71,10 @@ func (f *jobFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.timeout, "timeout", "", "end a run that takes longer than this `time`: 10m (default: none)")
 	set.StringVar(&f.killGrace, "kill-grace", "", "`time` between asking a command to end and ending it (default 10s)")
 	set.StringVar(&f.onLost, "on-lost", "", "`what` becomes of a run whose instance died: fail (default) or rerun")
+	set.StringVar(&f.retry, "retry", "", "try a run that failed or timed out up to `n` times more (default: not)")
+	set.StringVar(&f.retryDelay, "retry-delay", "", "`time` before the first of these (default 10s)")
+	set.StringVar(&f.retryBackoff, "retry-backoff", "", "`how` that time grows: exponential (doubled, the default), linear or fixed")
+	set.StringVar(&f.retryMaxDelay, "retry-max-delay", "", "the longest `time` before another try (default 1h)")
 	set.StringVar(&f.jitter, "jitter", "", "delay each fire by up to this much `time` (default: none)")
 	set.StringVar(&f.maxRuns, "max-runs", "", "finish the job after `n` scheduled runs (default: no bound)")
 	set.BoolVar(&f.deleteWhenFinished, "delete-when-finished", false, "remove the job when it has finished")
@@ -94,6 +98,8 @@ func (f *jobFlags) definitionFlags() []string {
 // flagOf maps pointers of a job to the flags they were given by.
 var flagOf = map[string]string{
 	"/trigger/zone": "--tz", "/task": "--command", "/tags": "--tag", "/labels": "--label", "/params": "--param", "/task/argv": "--",
+	"/policy/retry/max": "--retry", "/policy/retry/delay": "--retry-delay", "/policy/retry/max_delay": "--retry-max-delay",
+	"/policy/retry/backoff": "--retry-backoff",
 }
 
 // names tells which flag a fault is about.
@@ -271,36 +277,60 @@ func (f *jobFlags) task(faults *ruqi.Faults, argv []string) members {
 
 func (f *jobFlags) policy(faults *ruqi.Faults) members {
 	p := members{}
-	lengths := map[string]string{"misfire-grace": f.misfireGrace, "timeout": f.timeout, "kill-grace": f.killGrace, "jitter": f.jitter}
-	for _, flag := range slices.Sorted(maps.Keys(lengths)) {
-		value := lengths[flag]
-		if !f.given(flag) {
-			continue
-		}
-		member := strings.ReplaceAll(flag, "-", "_")
-		p[member] = value
-		if value == none {
-			p[member] = nil
-		} else if _, err := duration.Parse(value); err != nil {
-			faults.Add("/policy/"+member, value, "%v", err)
-		}
+	f.length(p, "/policy/", "jitter", "jitter", f.jitter, faults)
+	f.length(p, "/policy/", "kill_grace", "kill-grace", f.killGrace, faults)
+	f.length(p, "/policy/", "misfire_grace", "misfire-grace", f.misfireGrace, faults)
+	f.length(p, "/policy/", "timeout", "timeout", f.timeout, faults)
+	f.number(p, "/policy/", "catchup_limit", "catchup-limit", f.catchupLimit, faults)
+	f.number(p, "/policy/", "max_instances", "max-instances", f.maxInstance, faults)
+	f.number(p, "/policy/", "max_runs", "max-runs", f.maxRuns, faults)
+	if f.retry == none {
+		p["retry"] = nil
+		return f.words(p)
 	}
-	numbers := map[string]string{"catchup-limit": f.catchupLimit, "max-instances": f.maxInstance, "max-runs": f.maxRuns}
-	for _, flag := range slices.Sorted(maps.Keys(numbers)) {
-		value := numbers[flag]
-		if !f.given(flag) {
-			continue
-		}
-		member := strings.ReplaceAll(flag, "-", "_")
-		var n int64
-		if err := json.Unmarshal([]byte(value), &n); value == none {
-			p[member] = nil
-		} else if err != nil {
-			faults.Add("/policy/"+member, value, "%q is not a whole number", value)
-		} else {
-			p[member] = n
-		}
+	retry := members{}
+	f.number(retry, "/policy/retry/", "max", "retry", f.retry, faults)
+	f.length(retry, "/policy/retry/", "delay", "retry-delay", f.retryDelay, faults)
+	f.length(retry, "/policy/retry/", "max_delay", "retry-max-delay", f.retryMaxDelay, faults)
+	if f.given("retry-backoff") {
+		retry["backoff"] = f.retryBackoff
 	}
+	if len(retry) > 0 {
+		p["retry"] = retry
+	}
+	return f.words(p)
+}
+
+// length takes over a flag that is a length of time.
+func (f *jobFlags) length(into members, pointer, member, flag, value string, faults *ruqi.Faults) {
+	if !f.given(flag) {
+		return
+	}
+	into[member] = value
+	if value == none {
+		into[member] = nil
+	} else if _, err := duration.Parse(value); err != nil {
+		faults.Add(pointer+member, value, "%v", err)
+	}
+}
+
+// number takes over a flag that is a whole number.
+func (f *jobFlags) number(into members, pointer, member, flag, value string, faults *ruqi.Faults) {
+	if !f.given(flag) {
+		return
+	}
+	var n int64
+	if err := json.Unmarshal([]byte(value), &n); value == none {
+		into[member] = nil
+	} else if err != nil {
+		faults.Add(pointer+member, value, "%q is not a whole number", value)
+	} else {
+		into[member] = n
+	}
+}
+
+// words takes over the flags that need no reading.
+func (f *jobFlags) words(p members) members {
 	for flag, value := range map[string]any{
 		"coalesce": f.coalesce, "delete-when-finished": f.deleteWhenFinished, "overlap": f.overlap, "on-lost": f.onLost,
 	} {

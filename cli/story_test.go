@@ -178,7 +178,8 @@ func TestEveryFlagOfAJobReachesIt(t *testing.T) {
 	got := s.ok("job", "add", "x", "-o", "json", "--name", "Name", "--cron", "*/5 9 * * mon-fri", "--dialect", "crontab", "--start", "2030-01-01", "--end", "2031-01-01",
 		"--gap", "skip", "--fold", "second", "--command", "make", "--env", "A=1", "--dir", "/srv", "--executor", "special", "--priority", "-3", "--label", "k=v=w", "--param", "n=1",
 		"--tag", "a", "--tag", "b,c", "--coalesce=false", "--misfire-grace", "1s", "--catchup-limit", "7", "--max-instances", "2", "--overlap", "skip", "--timeout", "1h30m",
-		"--kill-grace", "5s", "--on-lost", "rerun", "--jitter", "2s", "--max-runs", "9", "--delete-when-finished", "--paused")
+		"--kill-grace", "5s", "--on-lost", "rerun", "--jitter", "2s", "--max-runs", "9", "--delete-when-finished", "--paused",
+		"--retry", "3", "--retry-delay", "5s", "--retry-backoff", "linear", "--retry-max-delay", "12s")
 	var job map[string]any
 	if err := json.Unmarshal([]byte(got), &job); err != nil {
 		t.Fatal(err)
@@ -200,6 +201,9 @@ func TestEveryFlagOfAJobReachesIt(t *testing.T) {
 		if policy[member] != want {
 			t.Errorf("policy.%s is %v, want %v", member, policy[member], want)
 		}
+	}
+	if retry := fmt.Sprint(policy["retry"]); retry != "map[backoff:linear delay:5s max:3 max_delay:12s]" {
+		t.Errorf("policy.retry is %s", retry)
 	}
 	for member, want := range map[string]string{
 		"name": "Name", "executor": "special", "priority": "-3", "labels": "map[k:v=w]", "tags": "[a b,c]", "params": "map[n:1]", "state": "paused",

@@ -55,6 +55,15 @@ type Policy struct {
 	Jitter             string  `json:"jitter"`
 	MaxRuns            *int64  `json:"max_runs"`
 	DeleteWhenFinished bool    `json:"delete_when_finished"`
+	Retry              *Retry  `json:"retry" doc:"Tries failed and timed-out runs again; null: not."`
+}
+
+// A Retry is a job's retries as the API shows them.
+type Retry struct {
+	Max      int    `json:"max" doc:"How many attempts may follow the first."`
+	Delay    string `json:"delay" doc:"The wait before the second attempt."`
+	Backoff  string `json:"backoff" enum:"exponential,linear,fixed" doc:"How the wait grows."`
+	MaxDelay string `json:"max_delay"`
 }
 
 // readOnly are the members of Job that are the server's to say.
@@ -155,6 +164,10 @@ func fromPolicy(given ruqi.Policy) Policy {
 	if p.MaxRuns != 0 {
 		shape.MaxRuns = &p.MaxRuns
 	}
+	if p.Retry != nil {
+		r := p.Retry.WithDefaults()
+		shape.Retry = &Retry{r.Max, duration.Format(r.Delay), string(r.Backoff), duration.Format(r.MaxDelay)}
+	}
 	return shape
 }
 
@@ -185,6 +198,12 @@ func (p Policy) policy() (ruqi.Policy, error) {
 	}
 	if p.MaxRuns != nil {
 		policy.MaxRuns = *p.MaxRuns
+	}
+	if p.Retry != nil {
+		policy.Retry = &ruqi.Retry{
+			Max: p.Retry.Max, Delay: length("retry/delay", p.Retry.Delay),
+			Backoff: ruqi.Backoff(p.Retry.Backoff), MaxDelay: length("retry/max_delay", p.Retry.MaxDelay),
+		}
 	}
 	return policy, faults.Err()
 }
