@@ -45,7 +45,7 @@ type policyJSON struct {
 	Jitter             string  `json:"jitter"`
 	MaxRuns            *int64  `json:"max_runs"`
 	DeleteWhenFinished bool    `json:"delete_when_finished"`
-	// Left out where there is none: releases before it refuse it.
+	// Left out where there is none: definitions that were stored before stay as they are, to the byte.
 	Retry *retryJSON `json:"retry,omitempty"`
 }
 

@@ -63,9 +63,10 @@ func (a *activeRun) hasEffects() bool {
 	return a.done.Again != nil || a.done.EndJob != "" || a.done.RemoveJob
 }
 
-// mayFree reports whether another row may have waited for this run: the next of its batch, or one started by hand.
+// mayFree reports whether another row may have waited for this run: the next of its batch, one started by hand, or a fire that
+// found the job at its limit.
 func mayFree(f *activeRun) bool {
-	return f.done.Run.Batch != 0 || f.done.Run.Cause != CauseSchedule
+	return f.done.Run.Batch != 0 || f.done.Run.Cause != CauseSchedule || f.spec.Policy.Overlap != OverlapSkip
 }
 
 // finish writes the ends of one owner, output first, trying again while the store does not answer.

@@ -55,9 +55,24 @@ type JobSpec struct {
 // Overlap says what happens to a fire that finds its job at max_instances.
 type Overlap string
 
-// OverlapSkip records the fire as skipped. The other words (queue, queue_one,
-// cancel_running, allow) are reserved and refused.
-const OverlapSkip Overlap = "skip"
+const (
+	// OverlapSkip records the fire as skipped.
+	OverlapSkip Overlap = "skip"
+	// OverlapQueue lets the fire wait, as a queued run, until others have ended. What waits is started in its order, each by
+	// itself. At most Policy.CatchupLimit fires wait; those that come then are skipped.
+	OverlapQueue Overlap = "queue"
+	// OverlapQueueOne is OverlapQueue where at most one fire waits.
+	OverlapQueueOne Overlap = "queue_one"
+	// OverlapCancelRunning asks the active runs to end and lets the fire wait for that, as the only one: those that come
+	// meanwhile are skipped.
+	OverlapCancelRunning Overlap = "cancel_running"
+	// OverlapAllow knows no limit: MaxInstances does not count.
+	OverlapAllow Overlap = "allow"
+)
+
+func overlaps() []Overlap {
+	return []Overlap{OverlapSkip, OverlapQueue, OverlapQueueOne, OverlapCancelRunning, OverlapAllow}
+}
 
 // OnLost says what happens to a run whose instance died.
 type OnLost string
@@ -82,7 +97,7 @@ type Policy struct {
 	// after an outage; older ones are one missed row. 1 to 1,000; 0: 100.
 	CatchupLimit int
 	// MaxInstances bounds the active runs of the job over all instances of the
-	// store. 1 to 1,000; 0: 1.
+	// store. 1 to 1,000; 0: 1. With OverlapAllow it does not count.
 	MaxInstances int
 	// Overlap says what happens at MaxInstances. Empty: OverlapSkip.
 	Overlap Overlap

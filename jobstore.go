@@ -55,8 +55,8 @@ type JobStore interface {
 	// jobs whose Needs is in request.Needs and whose id is not in request.Except; at most request.Limit in all. A
 	// full pool never hides another.
 	//
-	// decide sees them with their active count, and with the queued rows that may start, oldest first. A plan lands only if
-	// its job has no more active runs when it is written; it may have less, since runs end meanwhile:
+	// decide sees them with their active count, the number of fires that wait, and the queued rows that may start, oldest first. A plan
+	// lands only if its job has no more of either when it is written; it may have less, since runs end meanwhile:
 	//   - Due <= now;
 	//   - a batch row only when no row of its batch is running, and then only the oldest of the batch;
 	//     not while its job is paused;
@@ -66,8 +66,8 @@ type JobStore interface {
 	// It returns at most one Plan a job, in any order; a job without a plan stays as it is.
 	//
 	// A plan sets the job's state, reason, next times and run count (nothing else of the
-	// record), inserts its rows (running ones with this owner and Started = now) and turns
-	// the queued rows in Plan.Start into running ones of this owner. A row whose unique key
+	// record), asks running runs to end where it says so, inserts its rows (running ones with this owner and Started = now) and
+	// turns the queued rows in Plan.Start into running ones of this owner. A row whose unique key
 	// (JobID, Cause, Nominal, Attempt) exists is left out silently: the fire has its outcome already.
 	//
 	// ErrLeaseLost when the owner's lease is not alive on the store's clock: nothing is taken.
@@ -218,6 +218,8 @@ type Due struct {
 	Job JobRecord
 	// Active counts the job's running runs and its queued rows of batches.
 	Active int
+	// Waiting counts its queued rows of cause schedule that are of no batch.
+	Waiting int
 	// Queued are rows that may start now, oldest first.
 	Queued []Run
 }
@@ -241,7 +243,9 @@ type Plan struct {
 	RunCount    int64
 	// Remove deletes the job if, after this plan, none of its runs is queued or running.
 	Remove bool
-	// Runs are new rows: born running, queued (rest of a batch), or ended.
+	// Cancel asks the job's running runs to end, in this name, as JobStore.Cancel does. Empty: it does not.
+	Cancel string
+	// Runs are new rows: born running, queued, or ended.
 	Runs []Run
 	// Start names queued rows to start.
 	Start []int64

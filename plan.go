@@ -24,7 +24,7 @@ func planJob(now time.Time, due Due, spec *JobSpec, free int, unsettled time.Tim
 		NextNominal: job.NextNominal, NextDue: job.NextDue, RunCount: job.RunCount,
 	}
 	fires := job.State == JobActive && job.NextDue != nil && !job.NextDue.After(now)
-	if fires && due.Active >= spec.Policy.MaxInstances && !job.NextDue.After(unsettled) {
+	if fires && due.Active >= spec.Policy.limit() && spec.Policy.Overlap == OverlapSkip && !job.NextDue.After(unsettled) {
 		fires = false
 	}
 	if fires {
@@ -64,7 +64,7 @@ func (d *decision) startQueued(inTurn func(*Run) bool) {
 			continue
 		}
 		if run.Batch == 0 {
-			if d.active >= d.spec.Policy.MaxInstances {
+			if d.active >= d.spec.Policy.limit() {
 				continue
 			}
 			d.active++
@@ -149,11 +149,9 @@ func (d *decision) run(onTime []fire) {
 		}
 	}
 	rows := d.plan.Runs[before:]
-	if d.active >= d.spec.Policy.MaxInstances {
-		for i := range rows {
-			rows[i].State = RunSkipped
-			rows[i].Reason = fmt.Sprintf("%d active, max_instances is %d", d.active, d.spec.Policy.MaxInstances)
-		}
+	full := d.active >= d.spec.Policy.limit()
+	if full && d.spec.Policy.Overlap == OverlapSkip {
+		d.skip(rows, "%d active, max_instances is %d", d.active, d.spec.Policy.MaxInstances)
 		return
 	}
 	if left := d.spec.Policy.MaxRuns - d.due.Job.RunCount; d.spec.Policy.MaxRuns > 0 && int64(len(rows)) > left {
@@ -161,6 +159,10 @@ func (d *decision) run(onTime []fire) {
 		d.plan.Runs = d.plan.Runs[:before+len(rows)]
 	}
 	if len(rows) == 0 {
+		return
+	}
+	if full {
+		d.queue(rows)
 		return
 	}
 	if len(rows) > 1 {
@@ -175,6 +177,30 @@ func (d *decision) run(onTime []fire) {
 	d.plan.RunCount += int64(len(rows))
 	d.active += len(rows)
 	d.free--
+}
+
+func (d *decision) skip(rows []Run, reason string, args ...any) {
+	for i := range rows {
+		rows[i].State, rows[i].Reason = RunSkipped, fmt.Sprintf(reason, args...)
+	}
+}
+
+// queue lets fires wait that found the job at its limit, the newest where not all may, and skips the others.
+func (d *decision) queue(rows []Run) {
+	most := 1
+	if d.spec.Policy.Overlap == OverlapQueue {
+		most = d.spec.Policy.CatchupLimit
+	}
+	room := min(max(most-d.due.Waiting, 0), len(rows))
+	d.skip(rows[:len(rows)-room], "%d active, max_instances is %d; of those that wait there may be %d (overlap: %s)",
+		d.active, d.spec.Policy.MaxInstances, most, d.spec.Policy.Overlap)
+	for i := len(rows) - room; i < len(rows); i++ {
+		rows[i].State, rows[i].Reason = RunQueued, fmt.Sprintf("%d active, max_instances is %d (overlap: %s)", d.active, d.spec.Policy.MaxInstances, d.spec.Policy.Overlap)
+	}
+	if room > 0 && d.spec.Policy.Overlap == OverlapCancelRunning {
+		d.plan.Cancel = "a newer fire (overlap: cancel_running)"
+	}
+	d.plan.RunCount += int64(room)
 }
 
 // setNext gives the job its next time, or ends it.

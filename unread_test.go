@@ -164,7 +164,7 @@ func TestBadInputNamesEveryField(t *testing.T) {
 	s := newScheduler(t, memory.Open(memory.Options{}), newRegistry(), ruqi.Options{})
 	_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{
 		ID: "..", Name: strings.Repeat("x", 256), Trigger: trigger.Crontab("61 * * * *"), Task: ruqi.Call("nowhere", nil), Priority: 2_000_000,
-		Params: []byte(`[]`), Tags: []string{"ok", "a\x00b"}, Policy: ruqi.Policy{MaxInstances: -1, Overlap: "queue", Jitter: -1, Retry: &ruqi.Retry{}},
+		Params: []byte(`[]`), Tags: []string{"ok", "a\x00b"}, Policy: ruqi.Policy{MaxInstances: -1, Overlap: "never", Jitter: -1, Retry: &ruqi.Retry{}},
 	}, ruqi.Fail)
 	var invalid *ruqi.InvalidError
 	if !errors.As(err, &invalid) || !errors.Is(err, ruqi.ErrInvalid) {

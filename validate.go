@@ -52,6 +52,17 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
+// unlimited stands for no bound of active runs; the stores know only a number.
+const unlimited = 1 << 30
+
+// limit is how many runs of the job may be active.
+func (p Policy) limit() int {
+	if p.Overlap == OverlapAllow {
+		return unlimited
+	}
+	return p.MaxInstances
+}
+
 var coalesceByDefault = true // shared by every default policy: a million jobs point here
 
 func (p Policy) check(faults *Faults) {
@@ -79,12 +90,8 @@ func (p Policy) check(faults *Faults) {
 	within("catchup_limit", int64(p.CatchupLimit), 1, maxCatchup)
 	within("max_instances", int64(p.MaxInstances), 1, maxConcurrent)
 	within("max_runs", p.MaxRuns, 0, 1<<53)
-	switch p.Overlap {
-	case OverlapSkip:
-	case "queue", "queue_one", "cancel_running", "allow":
-		faults.Add("/policy/overlap", string(p.Overlap), "not supported yet; accepted is skip")
-	default:
-		faults.Add("/policy/overlap", string(p.Overlap), "unknown word; accepted is skip")
+	if !slices.Contains(overlaps(), p.Overlap) {
+		faults.Add("/policy/overlap", string(p.Overlap), "unknown word; accepted are skip, queue, queue_one, cancel_running and allow")
 	}
 	if p.OnLost != LostFail && p.OnLost != LostRerun {
 		faults.Add("/policy/on_lost", string(p.OnLost), "unknown word; accepted are fail and rerun")

@@ -67,7 +67,7 @@ func (f *jobFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.misfireGrace, "misfire-grace", "", "a fire that is later than this `time` is missed (default: never too late)")
 	set.StringVar(&f.catchupLimit, "catchup-limit", "", "at most `n` fires are looked at one by one after an outage (default 100)")
 	set.StringVar(&f.maxInstance, "max-instances", "", "at most `n` runs of the job at the same time (default 1)")
-	set.StringVar(&f.overlap, "overlap", "", "`what` a fire does at that limit: skip")
+	set.StringVar(&f.overlap, "overlap", "", "`what` a fire does at that limit: skip (default), queue, queue_one, cancel_running or allow")
 	set.StringVar(&f.timeout, "timeout", "", "end a run that takes longer than this `time`: 10m (default: none)")
 	set.StringVar(&f.killGrace, "kill-grace", "", "`time` between asking a command to end and ending it (default 10s)")
 	set.StringVar(&f.onLost, "on-lost", "", "`what` becomes of a run whose instance died: fail (default) or rerun")

@@ -177,7 +177,7 @@ func TestEveryFlagOfAJobReachesIt(t *testing.T) {
 	s := serve(t, t.TempDir(), "--store", "memory:", "--slots", "special=2", "--tz", "America/Chicago")
 	got := s.ok("job", "add", "x", "-o", "json", "--name", "Name", "--cron", "*/5 9 * * mon-fri", "--dialect", "crontab", "--start", "2030-01-01", "--end", "2031-01-01",
 		"--gap", "skip", "--fold", "second", "--command", "make", "--env", "A=1", "--dir", "/srv", "--executor", "special", "--priority", "-3", "--label", "k=v=w", "--param", "n=1",
-		"--tag", "a", "--tag", "b,c", "--coalesce=false", "--misfire-grace", "1s", "--catchup-limit", "7", "--max-instances", "2", "--overlap", "skip", "--timeout", "1h30m",
+		"--tag", "a", "--tag", "b,c", "--coalesce=false", "--misfire-grace", "1s", "--catchup-limit", "7", "--max-instances", "2", "--overlap", "queue_one", "--timeout", "1h30m",
 		"--kill-grace", "5s", "--on-lost", "rerun", "--jitter", "2s", "--max-runs", "9", "--delete-when-finished", "--paused",
 		"--retry", "3", "--retry-delay", "5s", "--retry-backoff", "linear", "--retry-max-delay", "12s")
 	var job map[string]any
@@ -195,7 +195,7 @@ func TestEveryFlagOfAJobReachesIt(t *testing.T) {
 	}
 	policy := job["policy"].(map[string]any)
 	for member, want := range map[string]any{
-		"coalesce": false, "misfire_grace": "1s", "catchup_limit": 7.0, "max_instances": 2.0, "overlap": "skip", "timeout": "1h30m",
+		"coalesce": false, "misfire_grace": "1s", "catchup_limit": 7.0, "max_instances": 2.0, "overlap": "queue_one", "timeout": "1h30m",
 		"kill_grace": "5s", "on_lost": "rerun", "jitter": "2s", "max_runs": 9.0, "delete_when_finished": true,
 	} {
 		if policy[member] != want {

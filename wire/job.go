@@ -55,7 +55,7 @@ type Policy struct {
 	Jitter             string  `json:"jitter"`
 	MaxRuns            *int64  `json:"max_runs"`
 	DeleteWhenFinished bool    `json:"delete_when_finished"`
-	Retry              *Retry  `json:"retry" doc:"Tries failed and timed-out runs again; null: not."`
+	Retry              *Retry  `json:"retry,omitempty" doc:"Tries failed and timed-out runs again. Left out: not."`
 }
 
 // A Retry is a job's retries as the API shows them.

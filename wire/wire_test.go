@@ -49,6 +49,7 @@ func full(t *testing.T) ruqi.Job {
 			Policy: ruqi.Policy{
 				Coalesce: &no, MisfireGrace: &grace, CatchupLimit: 7, MaxInstances: 2, Overlap: ruqi.OverlapSkip, Timeout: 90 * time.Minute,
 				KillGrace: 5 * time.Second, OnLost: ruqi.LostRerun, Jitter: 2 * time.Second, MaxRuns: 9, DeleteWhenFinished: true,
+				Retry: &ruqi.Retry{Max: 3, Delay: time.Second, Backoff: ruqi.BackoffLinear, MaxDelay: time.Minute},
 			},
 		},
 		State: ruqi.JobPaused, StateReason: "by hand", Parked: "nobody runs it", NextNominal: &at, NextDue: &due,

@@ -228,6 +228,10 @@ var queueRules = []rule{
 		law: "a row of cause manual is shown also when its job is paused or finished, another row, one of a batch too, not when paused"},
 	{name: "Claim/queued rows and the pool", check: queuePool,
 		law: "a job with queued rows is claimed by its pool, needs, priority and due time as any other, once a claim"},
+	{name: "Claim/fires that wait", check: queueWaiting,
+		law: "Waiting counts the job's queued rows of cause schedule that are of no batch, and no others; a row among them starts as any other"},
+	{name: "Claim/cancel by a plan", check: planCancels,
+		law: "Plan.Cancel asks the job's running runs to end, in its name, those that nobody has asked, and no others"},
 	{name: "Claim/start only what was shown", check: queueOffered,
 		law: "what a plan starts lands only if its state still holds: a row that was not shown is not started"},
 }
@@ -357,6 +361,105 @@ func queuePool(p *probe) {
 	p.wantOffered("one slot, with an exception", r, "both")
 	r.Slots = map[string]int{"else": 1}
 	p.wantOffered("the other pool", r, "else")
+}
+
+// makeDue makes a job due now.
+func (p *probe) makeDue(id string) {
+	now := p.now()
+	p.set(id, func(r *ruqi.JobRecord) { r.NextNominal, r.NextDue = &now, clonePtr(&now) })
+}
+
+// wait lets the fire that is due wait for its turn.
+func wait(_ time.Time, d ruqi.Due) *ruqi.Plan {
+	plan := stay(d)
+	nominal := *d.Job.NextNominal
+	next := nominal.Add(time.Minute)
+	plan.NextNominal, plan.NextDue = &next, &next
+	plan.Runs = []ruqi.Run{row(d.Job.ID, ruqi.CauseSchedule, ruqi.RunQueued, nominal)}
+	return plan
+}
+
+func queueWaiting(p *probe) {
+	owner := p.owner("a")
+	p.addJob("job", atMost(1))
+	running := p.start(owner, "job")
+	due := func() ruqi.Due {
+		p.makeDue("job")
+		return p.offered(request(owner))["job"]
+	}
+	equal(p, "Waiting when nothing waits", due().Waiting, 0)
+	p.runNow("job", 2)
+	again := row("failing", ruqi.CauseRetry, ruqi.RunQueued, p.now())
+	again.Attempt = 2
+	p.finish(owner, ruqi.Done{Run: ruqi.Run{ID: p.startOne(owner, "failing").ID, State: ruqi.RunFailed}, Again: &again})
+	p.clock.move(time.Second)
+	equal(p, "Waiting while two that were started by hand wait", due().Waiting, 0)
+	for n := range 3 {
+		p.claim(request(owner), func(now time.Time, d ruqi.Due) *ruqi.Plan {
+			if d.Job.ID != "job" {
+				return nil
+			}
+			return wait(now, d)
+		})
+		p.clock.move(time.Second)
+		d := due()
+		equal(p, "Waiting after so many fires were let wait", d.Waiting, n+1)
+		equal(p, "Active beside them", d.Active, 1)
+		equal(p, "the number of rows shown at the limit", len(d.Queued), 0)
+	}
+	p.finish(owner, ended(running.ID, ruqi.RunSucceeded))
+	for range 5 { // two by hand, three fires
+		p.clock.move(time.Second)
+		c := p.claim(request(owner), func(_ time.Time, d ruqi.Due) *ruqi.Plan {
+			if d.Job.ID != "job" {
+				return nil
+			}
+			plan := stay(d)
+			plan.Start = runIDs(d.Queued)[:1]
+			plan.NextNominal, plan.NextDue = nil, nil
+			return plan
+		})
+		if len(c.Runs) != 1 {
+			p.fatalf("an end let %d rows start, want 1", len(c.Runs))
+		}
+		p.finish(owner, ended(c.Runs[0].ID, ruqi.RunSucceeded))
+	}
+	equal(p, "Waiting when all have run", due().Waiting, 0)
+	p.addJob("batched", atMost(1))
+	p.batch(owner, "batched", 3)
+	p.clock.move(time.Second)
+	p.makeDue("batched")
+	equal(p, "Waiting of a job with the rest of a batch", p.offered(request(owner))["batched"].Waiting, 0)
+}
+
+func planCancels(p *probe) {
+	owner, other := p.owner("a"), p.owner("b")
+	p.addJob("job", atMost(9))
+	again := func(owner ruqi.Owner) ruqi.Run {
+		p.clock.move(time.Second)
+		p.makeDue("job")
+		return p.start(owner, "job")
+	}
+	first, second, done := again(owner), again(other), again(owner)
+	p.finish(owner, ended(done.ID, ruqi.RunSucceeded))
+	bystander := p.startOne(owner, "bystander")
+	p.set("bystander", idle)
+	_, err := p.Cancel(p.ctx, second.ID, "ann")
+	p.must("cancel", err)
+	waiting := p.runNow("job", 1)[0]
+	p.clock.move(time.Second)
+	p.makeDue("job")
+	c := p.claim(request(owner), func(now time.Time, d ruqi.Due) *ruqi.Plan {
+		plan := wait(now, d)
+		plan.Cancel = "a newer fire"
+		return plan
+	})
+	same(p, "Cancel of the claim whose plan asks", c.Cancel, []int64{first.ID})
+	for id, by := range map[int64]string{first.ID: "a newer fire", second.ID: "ann", done.ID: "", bystander.ID: "", waiting.ID: ""} {
+		equal(p, fmt.Sprintf("CancelBy of run %d", id), p.run(id).CancelBy, by)
+	}
+	p.wantState("a run that was asked to end", first.ID, ruqi.RunRunning)
+	p.wantState("a row that waits", waiting.ID, ruqi.RunQueued)
 }
 
 func queueOffered(p *probe) {

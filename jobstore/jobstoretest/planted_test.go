@@ -126,6 +126,35 @@ var claimFaults = []fault{
 			})
 		}
 	}),
+	breaking("counts all queued rows as fires that wait", "Claim/fires that wait", func(b *broken) {
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			queued := map[string]int{}
+			page, err := b.Store.Runs(ctx, ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunQueued}})
+			if err != nil {
+				return ruqi.Claimed{}, err
+			}
+			for _, run := range page.Runs {
+				queued[run.JobID]++
+			}
+			return b.Store.Claim(ctx, r, func(now time.Time, due []ruqi.Due) []ruqi.Plan {
+				for i := range due {
+					due[i].Waiting = queued[due[i].Job.ID]
+				}
+				return decide(now, due)
+			})
+		}
+	}),
+	breaking("forgets that a plan asks runs to end", "Claim/cancel by a plan", func(b *broken) {
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			return b.Store.Claim(ctx, r, func(now time.Time, due []ruqi.Due) []ruqi.Plan {
+				plans := decide(now, due)
+				for i := range plans {
+					plans[i].Cancel = ""
+				}
+				return plans
+			})
+		}
+	}),
 	breaking("shows queued rows past the limit of the job", "Claim/queued rows and the limit", func(b *broken) {
 		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
 			waiting, err := b.Store.Runs(ctx, ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunQueued}, Limit: ruqi.MaxPage})

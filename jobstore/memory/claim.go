@@ -62,7 +62,7 @@ func (s *Store) claim(now int64, owner *life, request *ruqi.ClaimRequest, except
 		j.claimed = true
 		d := &due[i]
 		j.record(&d.Job)
-		d.Active = j.active()
+		d.Active, d.Waiting = j.active(), j.waiting()
 		if j.history != nil && len(j.history.queued) > 0 {
 			d.Queued = s.views(j.history.startable(j, now))
 		}
@@ -173,6 +173,9 @@ func (s *Store) carryOutOne(now int64, owner *life, p *ruqi.Plan, j *job, claime
 	var offered []*run
 	if len(p.Start) > 0 && j.history != nil {
 		offered = j.history.startable(j, now)
+	}
+	if p.Cancel != "" {
+		j.history.cancelRunning(p.Cancel)
 	}
 	s.setState(j, jobStateOf(p.State))
 	j.setReason(p.Reason)

@@ -121,10 +121,30 @@ func (s *Store) cancel(now int64, id int64, by string) (out ruqi.Run, err error)
 		if j := r.history.job; j != nil {
 			j.replace()
 		}
-	case r.more().cancelBy == "":
-		r.rest.cancelBy = by
-		r.life.cancels = append(r.life.cancels, r)
+	default:
+		r.askToEnd(by)
 	}
 	s.view(r, &out)
 	return out, err
+}
+
+// askToEnd notes who asked for the end of a running run, unless somebody has.
+func (r *run) askToEnd(by string) {
+	if r.more().cancelBy == "" {
+		r.rest.cancelBy = by
+		r.life.cancels = append(r.life.cancels, r)
+	}
+}
+
+// cancelRunning asks all running runs to end; they are among the newest rows.
+func (h *history) cancelRunning(by string) {
+	if h == nil {
+		return
+	}
+	for i, left := len(h.runs)-1, h.running; i >= 0 && left > 0; i-- {
+		if h.runs[i].state == running {
+			h.runs[i].askToEnd(by)
+			left--
+		}
+	}
 }

@@ -152,6 +152,18 @@ func (j *job) active() int {
 	return int(j.history.running) + int(j.history.batched)
 }
 
+// waiting counts the fires that wait for others to end.
+func (j *job) waiting() (n int) {
+	if j.history != nil {
+		for _, r := range j.history.queued {
+			if r.cause == schedule && r.batch() == 0 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // idle reports whether no run of the job is alive.
 func (j *job) idle() bool {
 	return j.history == nil || j.history.running == 0 && len(j.history.queued) == 0

@@ -123,8 +123,8 @@ func knownCauses() []ruqi.Cause {
 		ruqi.CauseStartup, ruqi.CauseBackfill, ruqi.CauseDependency}
 }
 
-// manual is the index of ruqi.CauseManual in knownCauses.
-const manual = 1
+// schedule and manual are the indexes of ruqi.CauseSchedule and ruqi.CauseManual in knownCauses.
+const schedule, manual = 0, 1
 
 func (s *Store) causeOf(word ruqi.Cause) uint8 {
 	for i, known := range s.causes {

@@ -63,6 +63,8 @@ type candidate struct {
 	due time.Time
 	// active counts its active runs. It may be older than the lock where queued is 0; the plan's write counts again.
 	active int
+	// waiting counts the fires that wait; the write counts these again as well.
+	waiting int
 	// queued counts its queued rows, rows are those that may start.
 	queued int
 	rows   []ruqi.Run
@@ -111,7 +113,7 @@ func (cl *claim) take(decide func(now time.Time, due []ruqi.Due) []ruqi.Plan) er
 	if len(taken) > 0 {
 		offer := make([]ruqi.Due, len(taken))
 		for i, c := range taken {
-			offer[i] = ruqi.Due{Job: c.JobRecord, Active: c.active, Queued: c.rows}
+			offer[i] = ruqi.Due{Job: c.JobRecord, Active: c.active, Waiting: c.waiting, Queued: c.rows}
 		}
 		if err := cl.apply(taken, decide(cl.now, offer)); err != nil {
 			return err
@@ -289,7 +291,12 @@ func (c *candidate) stand(now time.Time, alive []ruqi.Run) {
 		byID[run.ID] = run
 		queued = append(queued, sqlstore.Queued{ID: run.ID, Due: run.Due, Cause: run.Cause, Batch: run.Batch})
 	}
-	c.active, c.rows = standing.Active, nil
+	c.active, c.waiting, c.rows = standing.Active, 0, nil
+	for _, q := range queued {
+		if q.Cause == ruqi.CauseSchedule && q.Batch == 0 {
+			c.waiting++
+		}
+	}
 	for _, q := range sqlstore.Startable(now, standing, queued) {
 		c.rows = append(c.rows, byID[q.ID])
 	}

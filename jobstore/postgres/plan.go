@@ -36,7 +36,7 @@ func (cl *claim) apply(taken []*candidate, plans []ruqi.Plan) error {
 		}
 		delete(byID, plan.JobID)
 		decisions = append(decisions, decision{plan, c})
-		single = single && len(plan.Runs) == 1 && len(plan.Start) == 0 && !plan.Remove
+		single = single && len(plan.Runs) == 1 && len(plan.Start) == 0 && !plan.Remove && plan.Cancel == ""
 	}
 	runs := &newRuns{}
 	runs.grow(len(decisions))
@@ -71,7 +71,7 @@ func (cl *claim) starts(run *ruqi.Run, at time.Time) {
 // jobArgs are the new values of the jobs, one array a column, in the order of jobTypes.
 func (cl *claim) jobArgs(decisions []decision) ([]any, error) {
 	n := len(decisions)
-	seq, active, count := make([]int64, n), make([]int64, n), make([]int64, n)
+	seq, active, waiting, count := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	state, reason := make([]int16, n), make([]string, n)
 	nominal, due := make(stamps, 0, n), make(stamps, 0, n)
 	for i, d := range decisions {
@@ -79,26 +79,30 @@ func (cl *claim) jobArgs(decisions []decision) ([]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("plan of job %q: %w", d.JobID, err)
 		}
-		seq[i], active[i], count[i] = d.job.seq, int64(d.job.active), d.RunCount
+		seq[i], active[i], waiting[i], count[i] = d.job.seq, int64(d.job.active), int64(d.job.waiting), d.RunCount
 		state[i], reason[i] = int16(code), textOf(d.Reason)
 		nominal = append(nominal, stamp(microPtr(d.NextNominal)))
 		due = append(due, stamp(microPtr(d.NextDue)))
 	}
-	return []any{seq, active, state, reason, nominal, due, count}, nil
+	return []any{seq, active, waiting, state, reason, nominal, due, count}, nil
 }
 
-var jobTypes = []string{"bigint", "bigint", "smallint", "text", "timestamptz", "timestamptz", "bigint"}
+var jobTypes = []string{"bigint", "bigint", "bigint", "smallint", "text", "timestamptz", "timestamptz", "bigint"}
 
 // advance is the update of the jobs of a claim, which are those of the query v. A plan lands only if the job has no more
-// active runs than its decision saw.
+// active runs, and no more fires that wait, than its decision saw.
 const advance = `UPDATE rq_job j SET state = v.to_state, reason = v.to_reason, next_nominal = v.to_nominal, next_due = v.to_due, run_count = v.to_count
-	FROM v WHERE j.seq = v.seq AND v.seen >= ` + active
+	FROM v WHERE j.seq = v.seq AND (SELECT count(*) FILTER (WHERE a.state = 1 OR a.batch <> 0) <= v.seen AND count(*) FILTER (WHERE ` + waits + `) <= v.waits
+		FROM rq_run a WHERE a.job_id = j.id AND a.state < 2)`
 
 // counted reads the clock after advance has counted the active runs: what it did not count has ended before. Runs start then. It
 // is $1 in tests.
 const counted = `counted AS MATERIALIZED (SELECT coalesce($1::timestamptz, clock_timestamp()) AS at)`
 
-const jobNames = `seq, seen, to_state, to_reason, to_nominal, to_due, to_count`
+// waits says that the row named a is a fire that waits.
+const waits = `a.state = 0 AND a.batch = 0 AND a.cause = 0`
+
+const jobNames = `seq, seen, waits, to_state, to_reason, to_nominal, to_due, to_count`
 
 // told ends a statement that writes plans: the jobs whose plans landed, the ids that their rows were to have, in the same
 // order, those of the rows whose keys were free, and when they have started.
@@ -222,6 +226,10 @@ func copyTime(t *time.Time) *time.Time {
 
 var sqlAdvance = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(2, jobTypes...) + `) v (` + jobNames + `)), ` + counted + ` ` + advance + ` RETURNING j.seq, (SELECT at FROM counted)`
 
+// sqlCancelJob passes over rows that another holds: these are being ended or asked to.
+const sqlCancelJob = `UPDATE rq_run r SET cancel_by = $2 FROM (SELECT a.id FROM rq_run a WHERE a.job_id = $1 AND a.state < 2 AND a.` + stateIs + ` 1 AND a.cancel_by IS NULL
+	ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED) v WHERE r.id = v.id`
+
 const sqlStart = `UPDATE rq_run r SET state = 1, started = $2, instance = $3, epoch = $4 FROM unnest($1::bigint[]) v (id)
 	WHERE r.id = v.id AND r.` + stateIs + ` 0 RETURNING ` + runColumns
 
@@ -248,6 +256,10 @@ func (cl *claim) applyAny(decisions []decision, runs *newRuns) error {
 	for _, d := range decisions {
 		if !applied[d.job.seq] {
 			continue
+		}
+		if d.Cancel != "" {
+			b.Queue(sqlCancelJob, d.job.ID, textOf(d.Cancel))
+			cl.hint = true
 		}
 		for i := range d.Runs {
 			cl.starts(&d.Runs[i], cl.started)

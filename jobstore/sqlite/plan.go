@@ -96,6 +96,13 @@ func (cl *claim) offer(taken []*candidate) ([]ruqi.Due, error) {
 		offer[i] = ruqi.Due{Job: c.JobRecord, Active: c.active}
 		// Claimed.Jobs returns the record once more, with memory of its own.
 		c.Spec, c.Tags = slices.Clone(c.spec), slices.Clone(c.tags)
+		if c.active > 0 { // else nothing would have to wait
+			n, err := cl.count(sqlWaiting, c.ID)
+			if err != nil {
+				return nil, err
+			}
+			offer[i].Waiting = int(n)
+		}
 		for _, id := range c.rows {
 			run, err := runByID(cl.conn, id)
 			if err != nil {
@@ -109,6 +116,8 @@ func (cl *claim) offer(taken []*candidate) ([]ruqi.Due, error) {
 
 const sqlAdvance = `UPDATE rq_job SET next_nominal = ?, next_due = ?, run_count = ? WHERE seq = ?`
 const sqlSettle = `UPDATE rq_job SET state = ?, reason = ?, next_nominal = ?, next_due = ?, run_count = ? WHERE seq = ?`
+const sqlWaiting = `SELECT count(*) FROM rq_run INDEXED BY rq_run_alive WHERE job_id = ? AND state < 2 AND state = 0 AND batch = 0 AND cause = 0`
+const sqlCancelJob = `UPDATE rq_run INDEXED BY rq_run_alive SET cancel_by = ? WHERE job_id = ? AND state < 2 AND state = 1 AND cancel_by = ''`
 const sqlStart = `UPDATE rq_run SET state = 1, started = ?, instance = ?, epoch = ? WHERE id = ? AND job_id = ? AND state = 0`
 
 // apply writes one plan.
@@ -124,6 +133,12 @@ func (cl *claim) apply(c *candidate, plan *ruqi.Plan) error {
 	}
 	if err != nil {
 		return err
+	}
+	if plan.Cancel != "" {
+		if _, err := cl.exec(sqlCancelJob, plan.Cancel, c.ID); err != nil {
+			return err
+		}
+		cl.hint = true
 	}
 	c.State, c.Reason, c.RunCount = plan.State, plan.Reason, plan.RunCount
 	c.NextNominal, c.NextDue = microPtr(plan.NextNominal), microPtr(plan.NextDue)

@@ -34,6 +34,8 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "advance", sql: sqlAdvance},
 		{name: "settle", sql: sqlSettle},
 		{name: "start", sql: sqlStart},
+		{name: "waiting", sql: sqlWaiting},
+		{name: "cancel job", sql: sqlCancelJob},
 		{name: "finish", sql: sqlFinish},
 		{name: "finish more", sql: sqlFinishMore},
 		{name: "delete more", sql: sqlDeleteMore},
