@@ -28,7 +28,7 @@ type failure struct {
 // note takes the outcome of a call to the store, of a kind such as "claim".
 func (h *health) note(kind string, err error) {
 	if ended := h.change(kind, err); ended.err != nil {
-		h.log.Info("the store answers again", "after", time.Since(ended.since).Round(time.Millisecond), "error", ended.err)
+		h.log.Info("the store answers again", "after", time.Since(ended.since).Round(time.Millisecond), "was", ended.err)
 	}
 }
 
