@@ -4,6 +4,7 @@ package crash_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -101,7 +102,7 @@ func endJob(ctx context.Context, l *ledger, c *client.Client, job ruqi.Job, last
 			return err
 		}
 		for _, run := range runs.Runs {
-			if _, err := c.CancelRun(ctx, run.ID, ""); err != nil {
+			if _, err := c.CancelRun(ctx, run.ID, ""); err != nil && !errors.Is(err, ruqi.ErrEnded) { // lost meanwhile
 				return err
 			}
 		}
