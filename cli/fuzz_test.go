@@ -14,7 +14,7 @@ func FuzzJobFile(f *testing.F) {
 	} {
 		f.Add([]byte(text))
 	}
-	registry := standard.Registry()
+	registry := standard.Registry(standard.Options{})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		documents, err := parseJobFile("jobs.yaml", data)
 		var wrong *usageError

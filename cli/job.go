@@ -156,7 +156,7 @@ func (a *app) jobAddCommand() *cobra.Command {
 				return usage("when? give one of --cron, --every and --at")
 			}
 			if t, _ := def["task"].(members); t == nil || t["kind"] == nil {
-				return usage("what? give --command, or a program and its arguments after --")
+				return usage("what? give --command, or a program and its arguments after --, or --webhook")
 			}
 			return a.addOne(cmd.Context(), def, ruqi.OnConflict(onConflict))
 		},
@@ -202,7 +202,7 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 	if err != nil {
 		return err
 	}
-	if err := checkAll(documents, standard.Registry()); err != nil {
+	if err := checkAll(documents, standard.Registry(standard.Options{})); err != nil {
 		return err
 	}
 	c, err := a.connect()
@@ -254,10 +254,8 @@ func (a *app) jobModifyCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if t, _ := patch["task"].(members); t != nil && t["argv"] != nil {
-				t["command"], t["shell"] = nil, nil // of the two forms of a command the other goes
-			} else if t != nil && t["command"] != nil {
-				t["argv"] = nil
+			if t, _ := patch["task"].(members); t != nil {
+				dropOtherTask(t)
 			}
 			if len(patch) == 0 {
 				return usage("%s: nothing to change; the flags say what", cmd.CommandPath())
@@ -278,6 +276,25 @@ func (a *app) jobModifyCommand() *cobra.Command {
 	}
 	f.register(cmd.Flags())
 	return cmd
+}
+
+// dropOtherTask takes away what a task of another kind, or the other form of a command, has left.
+func dropOtherTask(t members) {
+	drop := func(names ...string) {
+		for _, name := range names {
+			if _, given := t[name]; !given {
+				t[name] = nil
+			}
+		}
+	}
+	switch {
+	case t["kind"] == "webhook":
+		drop("command", "argv", "shell", "env", "dir", "stdin")
+	case t["argv"] != nil:
+		drop("command", "shell", "url", "method", "headers", "body", "expect")
+	case t["command"] != nil:
+		drop("argv", "url", "method", "headers", "body", "expect")
+	}
 }
 
 func (a *app) jobRunCommand() *cobra.Command {

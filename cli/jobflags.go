@@ -37,6 +37,8 @@ type jobFlags struct {
 	misfireGrace, timeout, killGrace, jitter            string
 	overlap, onLost, maxRuns, catchupLimit, maxInstance string
 	retry, retryDelay, retryBackoff, retryMaxDelay      string
+	webhook, method, body, expect                       string
+	headers                                             []string
 }
 
 // none takes an option away in a change.
@@ -56,6 +58,11 @@ func (f *jobFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.fold, "fold", "", "`what` to do with times that a clock change repeats: auto (default), first, second or both")
 	set.StringVar(&f.dialect, "dialect", "", "how --cron is read: `dialect` crontab (default) or ruqi")
 	set.StringVar(&f.command, "command", "", "run this `text` in a shell; or give a program and its arguments after --")
+	set.StringVar(&f.webhook, "webhook", "", "send a request to this `url`, in place of running a command")
+	set.StringVar(&f.method, "method", "", "`method` of the request (default POST)")
+	set.StringArrayVar(&f.headers, "header", nil, "`K: V`, a header of the request; may be given again")
+	set.StringVar(&f.body, "body", "", "body of the request: `JSON`, or else text; {{x}} in a text stands for the param x")
+	set.StringVar(&f.expect, "expect", "", "`statuses` that count as success: 2xx (default), 200,304, 200-204")
 	set.StringArrayVar(&f.env, "env", nil, "`K=V` for the command's environment; may be given again")
 	set.StringVar(&f.dir, "dir", "", "`folder` the command starts in; a relative one is taken from the folder you are in")
 	set.StringVar(&f.executor, "executor", "", "`pool` of slots (default: that of the task's kind)")
@@ -98,6 +105,7 @@ func (f *jobFlags) definitionFlags() []string {
 // flagOf maps pointers of a job to the flags they were given by.
 var flagOf = map[string]string{
 	"/trigger/zone": "--tz", "/task": "--command", "/tags": "--tag", "/labels": "--label", "/params": "--param", "/task/argv": "--",
+	"/task/url": "--webhook", "/task/headers": "--header", "/task/method": "--method", "/task/body": "--body", "/task/expect": "--expect",
 	"/policy/retry/max": "--retry", "/policy/retry/delay": "--retry-delay", "/policy/retry/max_delay": "--retry-max-delay",
 	"/policy/retry/backoff": "--retry-backoff",
 }
@@ -259,8 +267,12 @@ func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) members {
 func (f *jobFlags) task(faults *ruqi.Faults, argv []string) members {
 	t := members{}
 	switch {
+	case f.given("webhook") && (f.given("command") || len(argv) > 0):
+		faults.Add("/task", "", "either --webhook or a command, not both")
 	case f.given("command") && len(argv) > 0:
 		faults.Add("/task", "", "either --command or a program after --, not both")
+	case f.given("webhook"):
+		t["kind"], t["url"] = "webhook", f.webhook
 	case f.given("command"):
 		t["kind"], t["command"] = "command", f.command
 	case len(argv) > 0:
@@ -272,7 +284,44 @@ func (f *jobFlags) task(faults *ruqi.Faults, argv []string) members {
 	if f.given("dir") {
 		t["dir"] = f.folder(faults)
 	}
+	for flag, value := range map[string]string{"method": f.method, "expect": f.expect} {
+		if f.given(flag) {
+			t[flag] = value
+			if f.change && value == none {
+				t[flag] = nil
+			}
+		}
+	}
+	if f.given("header") {
+		t["headers"] = f.headerPairs(faults)
+	}
+	if f.given("body") {
+		t["body"] = bodyOf(f.body)
+	}
 	return t
+}
+
+// headerPairs reads headers as they are written in a request.
+func (f *jobFlags) headerPairs(faults *ruqi.Faults) map[string]string {
+	headers := map[string]string{}
+	for _, line := range f.headers {
+		name, value, found := strings.Cut(line, ":")
+		if !found {
+			faults.Add("/task/headers", "", "a header is written K: V") // what it is may be secret
+			continue
+		}
+		headers[name] = strings.TrimSpace(value)
+	}
+	return headers
+}
+
+// bodyOf takes what is a JSON object or list for one, and all else for a text.
+func bodyOf(text string) any {
+	trimmed := strings.TrimSpace(text)
+	if (strings.HasPrefix(trimmed, "{") || strings.HasPrefix(trimmed, "[")) && json.Valid([]byte(trimmed)) {
+		return json.RawMessage(trimmed)
+	}
+	return text
 }
 
 func (f *jobFlags) policy(faults *ruqi.Faults) members {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/signal"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/executor/webhook"
 	"github.com/ruqi-dev/ruqi/httpapi"
 	"github.com/ruqi-dev/ruqi/internal/duration"
 	"github.com/ruqi-dev/ruqi/standard"
@@ -37,8 +39,8 @@ const (
 // serveFlags are the settings of the service as they were typed, by flag or in the environment.
 type serveFlags struct {
 	store, listen, zone, lease, drain, logLevel string
-	slots                                       []string
-	insecureHTTP, newToken                      bool
+	slots, allowNet                             []string
+	insecureHTTP, newToken, webhookProxy        bool
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -49,7 +51,7 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: "Runs jobs and serves the API. At its first start on a store it makes an admin token and says in which file it is;\n" +
 			"--new-token makes another one when that is lost.\n\n" +
 			"Each flag can be given in the environment instead: RUQI_STORE, RUQI_LISTEN, RUQI_TZ, RUQI_SLOTS (POOL=N,…), RUQI_LEASE, RUQI_DRAIN,\n" +
-			"RUQI_INSECURE_HTTP, RUQI_LOG_LEVEL, RUQI_DATA_DIR. On SIGTERM, SIGINT or SIGHUP it claims nothing new, waits for what runs, then ends it;\n" +
+			"RUQI_INSECURE_HTTP, RUQI_LOG_LEVEL, RUQI_ALLOW_NET (NETWORK,…), RUQI_WEBHOOK_PROXY, RUQI_DATA_DIR. On SIGTERM, SIGINT or SIGHUP it claims nothing new, waits for what runs, then ends it;\n" +
 			"a second signal ends it at once and by force, a third leaves without waiting.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,6 +70,8 @@ func (a *app) serveCommand() *cobra.Command {
 	set.StringVar(&f.lease, "lease", "", "`time` for which the store takes this instance for alive without word (default 15s)")
 	set.StringVar(&f.drain, "drain", "", "`time` for which running runs are waited for at the end; 0: not at all (default 30s)")
 	set.BoolVar(&f.insecureHTTP, "insecure-http", false, "serve on an address that others can reach, without encryption")
+	set.StringSliceVar(&f.allowNet, "allow-net", nil, "`network` that webhooks may reach though it is loopback or private: 10.1.0.0/16, 127.0.0.1; may be given again")
+	set.BoolVar(&f.webhookProxy, "webhook-proxy", false, "send webhooks by way of the proxies that HTTP_PROXY and HTTPS_PROXY name; what may be reached is then for these to say")
 	set.StringVar(&f.logLevel, "log-level", "info", "least `level` that is logged: debug, info, warn or error")
 	set.BoolVar(&f.newToken, "new-token", false, "make a new admin token at this start and write it to the data directory; the one before is refused from then on, by other running services of the store within seconds")
 	return cmd
@@ -79,12 +83,13 @@ type settings struct {
 	scheduler          ruqi.Options
 	level              slog.Level
 	token              tokenWish
+	webhooks           webhook.Options
 	names              map[string]string // by flag, how the user gave it
 }
 
 // settings reads flags and environment and tells all faults at once.
 func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
-	names, faults := a.fromEnvironment(set, "store", "listen", "tz", "slots", "lease", "drain", "insecure-http", "log-level")
+	names, faults := a.fromEnvironment(set, "store", "listen", "tz", "slots", "lease", "drain", "insecure-http", "log-level", "allow-net", "webhook-proxy")
 	wrong := func(flag, format string, args ...any) {
 		faults = append(faults, usage("%s: %s", names[flag], fmt.Sprintf(format, args...)))
 	}
@@ -124,6 +129,15 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 	if f.newToken {
 		s.token = freshToken
 	}
+	s.webhooks = webhook.Options{Guarded: true, Proxy: f.webhookProxy, Release: a.Version}
+	for _, text := range f.allowNet {
+		network, err := parseNetwork(text)
+		if err != nil {
+			wrong("allow-net", "%v", err)
+			continue
+		}
+		s.webhooks.Allow = append(s.webhooks.Allow, network)
+	}
 	s.scheduler.Slots = map[string]int{}
 	for _, pair := range f.slots {
 		pool, number, _ := strings.Cut(pair, "=")
@@ -142,6 +156,19 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 		s.store = "sqlite:" + databasePath(s.dir)
 	}
 	return s, errors.Join(faults...)
+}
+
+// parseNetwork reads a network such as 10.0.0.0/8, or a single address.
+func parseNetwork(text string) (netip.Prefix, error) {
+	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
+		addr = addr.Unmap()
+		return netip.PrefixFrom(addr, addr.BitLen()), nil
+	}
+	network, err := netip.ParsePrefix(text)
+	if err != nil || network != network.Masked() {
+		return netip.Prefix{}, fmt.Errorf("%q is no network such as 10.0.0.0/8, nor an address", text)
+	}
+	return network, nil
 }
 
 // fromEnvironment sets the flags that were not typed from the environment: --log-level from RUQI_LOG_LEVEL. It returns how
@@ -211,7 +238,7 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
 
-	registry := standard.Registry()
+	registry := standard.Registry(standard.Options{Webhooks: s.webhooks})
 	scheduler, err := ruqi.New(store.Jobs, registry, s.scheduler)
 	if err != nil {
 		return err

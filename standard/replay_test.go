@@ -57,7 +57,7 @@ func TestAStoreOfTheFirstSchemaGoesOn(t *testing.T) {
 	if faults, err := caretaker.Check(t.Context()); err != nil || len(faults) > 0 {
 		t.Errorf("%q, %v", faults, err)
 	}
-	s, err := ruqi.New(store.Jobs, standard.Registry(), ruqi.Options{Instance: "new", Zone: time.UTC, Logger: slog.New(slog.DiscardHandler)})
+	s, err := ruqi.New(store.Jobs, standard.Registry(standard.Options{}), ruqi.Options{Instance: "new", Zone: time.UTC, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,19 +12,27 @@ import (
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/executor/command"
 	"github.com/ruqi-dev/ruqi/executor/gofunc"
+	"github.com/ruqi-dev/ruqi/executor/webhook"
 	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/jobstore/postgres"
 	"github.com/ruqi-dev/ruqi/jobstore/sqlite"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
+// Options tune what is built in. The zero value is for a program whose jobs are its own.
+type Options struct {
+	// Webhooks says where webhooks may go.
+	Webhooks webhook.Options
+}
+
 // Registry returns a new registry of the triggers and executors that are built in. Functions are for
 // the program to add.
-func Registry() *ruqi.Registry {
+func Registry(options Options) *ruqi.Registry {
 	registry := ruqi.NewRegistry()
 	trigger.Register(registry)
 	gofunc.Register(registry)
 	command.Register(registry, command.Options{})
+	webhook.Register(registry, options.Webhooks)
 	return registry
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func TestTheRegistryKnowsWhatIsBuiltIn(t *testing.T) {
-	registry := standard.Registry()
+	registry := standard.Registry(standard.Options{})
 	for _, text := range []string{
 		`{"kind":"cron","expr":"0 3 * * *"}`, `{"kind":"interval","every":"90s"}`, `{"kind":"date","at":"2031-01-01T00:00:00Z"}`,
 	} {

@@ -77,6 +77,12 @@ var Rooms = []Room{
 		Reason: "what stores share must not bring one of them, or its driver, along",
 	},
 	{
+		Name: "only-webhook-imports-x-net", Packages: "executor/webhook",
+		May:     []string{".", "internal/*", "executor/internal/..."},
+		Modules: []string{"golang.org/x/net"},
+		Reason:  "each executor can be taken or left alone",
+	},
+	{
 		Name: "siblings-never-meet", Packages: "executor/*",
 		May:    []string{".", "internal/*", "executor/internal/..."},
 		Reason: "each executor can be taken or left alone",

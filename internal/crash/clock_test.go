@@ -104,7 +104,7 @@ func serveShifted() (err error) {
 	}
 	defer func() { err = errors.Join(err, store.Jobs.Close()) }()
 	now := func() time.Time { return time.Now().Add(off) }
-	registry := standard.Registry()
+	registry := standard.Registry(standard.Options{})
 	scheduler, err := ruqi.New(store.Jobs, registry, ruqi.Options{
 		Now: now, Lease: lease, Drain: drain, Slots: map[string]int{"command": commandSlots}, Logger: logger,
 	})

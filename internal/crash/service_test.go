@@ -228,7 +228,7 @@ func (v *service) ready() (*client.Client, error) {
 			return nil, err
 		}
 		v.base = address
-		v.client, err = client.New(address, strings.TrimSpace(string(token)), standard.Registry(), client.Options{})
+		v.client, err = client.New(address, strings.TrimSpace(string(token)), standard.Registry(standard.Options{}), client.Options{})
 		return v.client, err
 	}
 }

@@ -98,7 +98,7 @@ func serve(t *testing.T) *service {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Client, err = client.New(s.address, strings.TrimSpace(string(token)), standard.Registry(), client.Options{}); err != nil {
+	if s.Client, err = client.New(s.address, strings.TrimSpace(string(token)), standard.Registry(standard.Options{}), client.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)

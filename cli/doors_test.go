@@ -1,0 +1,138 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// versions tells of each job its version, which counts changes.
+func (s *service) versions() map[string]int {
+	s.t.Helper()
+	var page struct {
+		Items []struct {
+			ID      string
+			Version int
+		}
+	}
+	if err := json.Unmarshal([]byte(s.ok("job", "list", "--all", "-o", "json")), &page); err != nil {
+		s.t.Fatal(err)
+	}
+	versions := map[string]int{}
+	for _, job := range page.Items {
+		versions[job.ID] = job.Version
+	}
+	return versions
+}
+
+func TestCronJobsOfKubernetesAreTakenOver(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC")
+	file := func(name string) string { return filepath.Join("kubernetes", "testdata", name) }
+	got := s.ruqi("import", "k8s", file("03-multi-doc.yaml"), file("01-beta-folded.yaml"))
+	if got.status != 0 || !strings.Contains(got.errors, "RoleBinding token-refresh: not a CronJob") || !strings.Contains(got.errors, "envFrom is left out") {
+		t.Errorf("exit %d: %s%s", got.status, got.out, got.errors)
+	}
+	if got := s.ruqi("import", "k8s", file("05-tz-suspend-replace.yaml")); got.status != 1 || !strings.Contains(got.errors, "CronJob paused: 2 containers") || !strings.Contains(got.out, "month-end") {
+		t.Errorf("what cannot be taken whole: exit %d: %s%s", got.status, got.out, got.errors)
+	}
+	first := s.versions()
+	if len(first) != 3 || first["demo/token-refresh"] == 0 || first["run-cleaner"] == 0 || first["month-end"] == 0 {
+		t.Fatalf("the jobs are %v", first)
+	}
+	if text := s.ok("run", "get", lastRun(s, "month-end"), "-o", "json"); !strings.Contains(text, `"succeeded"`) {
+		t.Error(text)
+	}
+	if out := s.ok("run", "logs", lastRun(s, "month-end")); out != "two words $(date) it's 100%\n" {
+		t.Errorf("it said %q", out)
+	}
+	s.ok("import", "k8s", file("03-multi-doc.yaml"), file("01-beta-folded.yaml"))
+	for id, version := range s.versions() {
+		if version != first[id] {
+			t.Errorf("importing %s twice changed it", id)
+		}
+	}
+	dry := s.ok("import", "k8s", "--dry-run", file("01-beta-folded.yaml"), file("03-multi-doc.yaml"))
+	jobs := filepath.Join(t.TempDir(), "jobs.yaml")
+	if err := os.WriteFile(jobs, []byte(dry), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.ok("job", "add", "--file", jobs, "--on-conflict", "replace")
+	for id, version := range s.versions() {
+		if version != first[id] {
+			t.Errorf("the job file of a dry run differs from what is imported: %s", id)
+		}
+	}
+	s.fails(2, "zone", "import", "k8s", "--tz", "Nowhere/Else", file("01-beta-folded.yaml"))
+	s.fails(2, "no such file", "import", "k8s", file("none.yaml"))
+}
+
+// lastRun starts a run of the job, waits for its end, and returns its id.
+func lastRun(s *service, job string) string {
+	s.t.Helper()
+	var run struct{ ID json.Number }
+	if err := json.Unmarshal([]byte(s.ok("job", "run", "--wait", job, "-o", "json")), &run); err != nil {
+		s.t.Fatal(err)
+	}
+	return run.ID.String()
+}
+
+func TestWebhooksOfTheService(t *testing.T) {
+	var got struct{ method, body, key string }
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		got.method, got.body, got.key = r.Method, string(body), r.Header.Get("X-Key")
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, "taken\n")
+	}))
+	defer target.Close()
+	u, err := url.Parse(target.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, t.TempDir(), "--store", "memory:", "--allow-net", "127.0.0.1")
+	s.ok("job", "add", "hook", "--every", "1h", "--webhook", target.URL, "--method", "PUT", "--header", "X-Key: a: b", "--body", `{"day":"{{day}}","n":1}`, "--expect", "202", "--param", "day=mon")
+	if out := s.ok("run", "logs", lastRun(s, "hook")); out != "taken\n" || got.method != "PUT" || got.body != `{"day":"mon","n":1}` || got.key != "a: b" {
+		t.Errorf("%+v arrived, the output is %q", got, out)
+	}
+	s.ok("job", "modify", "hook", "--expect", "none", "--body", "hello {{day}}")
+	if lastRun(s, "hook"); got.body != "hello mon" {
+		t.Errorf("%q arrived", got.body)
+	}
+	s.ok("job", "modify", "hook", "--", "echo", "a command now")
+	if out := s.ok("run", "logs", lastRun(s, "hook")); out != "a command now\n" {
+		t.Errorf("it said %q", out)
+	}
+	s.ok("job", "modify", "hook", "--webhook", target.URL)
+	if lastRun(s, "hook"); got.method != "POST" || got.body != `{"day":"mon"}` {
+		t.Errorf("%+v arrived", got)
+	}
+	s.fails(2, "--header", "job", "add", "x", "--every", "1h", "--webhook", target.URL, "--header", "nonsense")
+	s.fails(2, "--webhook", "job", "add", "x", "--every", "1h", "--webhook", "ftp://example.com")
+	s.fails(2, "not both", "job", "add", "x", "--every", "1h", "--webhook", target.URL, "--command", "true")
+
+	// SR01: without leave the service reaches nothing inside, at add and at run.
+	guarded := serve(t, t.TempDir(), "--store", "memory:")
+	got.method = ""
+	guarded.fails(2, "not public", "job", "add", "x", "--every", "1h", "--webhook", target.URL)
+	guarded.fails(2, "link-local", "job", "add", "x", "--every", "1h", "--webhook", "http://169.254.169.254/latest/")
+	guarded.ok("job", "add", "x", "--every", "1h", "--webhook", "http://localhost:"+u.Port())
+	if run := guarded.ruqi("job", "run", "--wait", "x"); run.status == 0 || got.method != "" {
+		t.Errorf("exit %d, %q arrived: %s", run.status, got.method, run.errors)
+	}
+	guarded.fails(3, "", "run", "get", "999")
+	if text := guarded.ok("run", "list", "--job", "x"); !strings.Contains(text, "not public") {
+		t.Error(text)
+	}
+	if bad := program(t, t.TempDir(), "serve", "--listen", "127.0.0.1:0", "--allow-net", "10.0.0.1/8"); bad.Run() == nil || bad.ProcessState.ExitCode() != 2 {
+		t.Errorf("a network with bits beyond its mask: exit %d", bad.ProcessState.ExitCode())
+	}
+}

@@ -1,0 +1,394 @@
+// Package kubernetes reads CronJobs of Kubernetes as job definitions: what they say of time, overlap, retries, limits and of
+// their one container's command. Images, volumes and rights have no twin here; what is left out is named.
+package kubernetes
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/ruqi-dev/ruqi/internal/duration"
+)
+
+// A Job is a CronJob as a definition in the API's shape.
+type Job struct {
+	// Where is FILE:LINE of the CronJob.
+	Where      string
+	Definition map[string]any
+	// Notes say what of it was left out, or means something else here.
+	Notes []string
+}
+
+// A Result is what was found in a file.
+type Result struct {
+	Jobs []Job
+	// Skipped are other documents, Refused CronJobs that cannot be taken, each "FILE:LINE: KIND NAME: why".
+	Skipped, Refused []string
+}
+
+// Options are what a manifest does not say.
+type Options struct {
+	// Zone is where CronJobs without a time zone live; empty: the service's.
+	Zone string
+}
+
+// Defaults of Kubernetes (batch/v1), which a manifest that leaves them out relies on.
+const (
+	defaultBackoffLimit = 6
+	firstBackoff        = 10 * time.Second
+	lastBackoff         = 6 * time.Minute
+	defaultGrace        = 30 * time.Second
+)
+
+type manifest struct {
+	APIVersion string `yaml:"apiVersion"`
+	Kind       string `yaml:"kind"`
+	Metadata   struct {
+		Name      string            `yaml:"name"`
+		Namespace string            `yaml:"namespace"`
+		Labels    map[string]string `yaml:"labels"`
+	} `yaml:"metadata"`
+	Spec struct {
+		Schedule          string  `yaml:"schedule"`
+		TimeZone          *string `yaml:"timeZone"`
+		ConcurrencyPolicy string  `yaml:"concurrencyPolicy"`
+		StartingDeadline  *int64  `yaml:"startingDeadlineSeconds"`
+		Suspend           bool    `yaml:"suspend"`
+		SuccessfulLimit   *int64  `yaml:"successfulJobsHistoryLimit"`
+		FailedLimit       *int64  `yaml:"failedJobsHistoryLimit"`
+		JobTemplate       struct {
+			Spec struct {
+				BackoffLimit   *int64 `yaml:"backoffLimit"`
+				ActiveDeadline *int64 `yaml:"activeDeadlineSeconds"`
+				Completions    *int64 `yaml:"completions"`
+				Parallelism    *int64 `yaml:"parallelism"`
+				Template       struct {
+					Spec podSpec `yaml:"spec"`
+				} `yaml:"template"`
+			} `yaml:"spec"`
+		} `yaml:"jobTemplate"`
+	} `yaml:"spec"`
+}
+
+type podSpec struct {
+	Grace          *int64      `yaml:"terminationGracePeriodSeconds"`
+	InitContainers []any       `yaml:"initContainers"`
+	Containers     []container `yaml:"containers"`
+	Volumes        []any       `yaml:"volumes"`
+	ServiceAccount string      `yaml:"serviceAccountName"`
+	Security       any         `yaml:"securityContext"`
+}
+
+type container struct {
+	Name       string   `yaml:"name"`
+	Image      string   `yaml:"image"`
+	Command    []string `yaml:"command"`
+	Args       []string `yaml:"args"`
+	WorkingDir string   `yaml:"workingDir"`
+	Env        []struct {
+		Name      string  `yaml:"name"`
+		Value     *string `yaml:"value"`
+		ValueFrom any     `yaml:"valueFrom"`
+	} `yaml:"env"`
+	EnvFrom   []any `yaml:"envFrom"`
+	Resources any   `yaml:"resources"`
+	Security  any   `yaml:"securityContext"`
+}
+
+// Read reads the documents of a file. Its error is for a file that is not YAML.
+func Read(name string, data []byte, options Options) (Result, error) {
+	var r Result
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		var fault yaml.Error
+		if errors.As(err, &fault) && fault.GetToken() != nil {
+			at := fault.GetToken().Position
+			return r, fmt.Errorf("%s:%d:%d: %s", name, at.Line, at.Column, fault.GetMessage())
+		}
+		return r, fmt.Errorf("%s: not YAML: %w", name, err)
+	}
+	for _, doc := range file.Docs {
+		if doc.Body != nil {
+			r.document(name, doc.Body, options)
+		}
+	}
+	return r, nil
+}
+
+// document reads one document, or the items of a List.
+func (r *Result) document(name string, node ast.Node, options Options) {
+	where := fmt.Sprintf("%s:%d", name, lineOf(node))
+	var head struct {
+		Kind  string `yaml:"kind"`
+		Items []any  `yaml:"items"`
+	}
+	if err := yaml.NodeToValue(node, &head); err != nil {
+		r.Refused = append(r.Refused, where+": not a manifest: "+firstLine(err))
+		return
+	}
+	if head.Kind == "List" || head.Kind == "CronJobList" {
+		if items := member(node, "items"); items != nil {
+			for _, item := range items.Values {
+				r.document(name, item, options)
+			}
+		}
+		return
+	}
+	var m manifest
+	if head.Kind != "CronJob" {
+		_ = yaml.NodeToValue(node, &m) // for its name alone; whatever else it holds is of no interest
+		r.Skipped = append(r.Skipped, fmt.Sprintf("%s: %s %s: not a CronJob", where, orUnknown(head.Kind), m.Metadata.Name))
+		return
+	}
+	if err := yaml.NodeToValue(node, &m); err != nil {
+		r.Refused = append(r.Refused, fmt.Sprintf("%s: CronJob %s: %s", where, m.Metadata.Name, firstLine(err)))
+		return
+	}
+	job, faults := m.job(options)
+	for _, fault := range faults {
+		r.Refused = append(r.Refused, fmt.Sprintf("%s: CronJob %s: %s", where, m.Metadata.Name, fault))
+	}
+	if len(faults) == 0 {
+		job.Where = where
+		r.Jobs = append(r.Jobs, job)
+	}
+}
+
+// member returns the list that a mapping has under a key.
+func member(node ast.Node, key string) *ast.SequenceNode {
+	var values []*ast.MappingValueNode
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		values = n.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{n}
+	}
+	for _, v := range values {
+		if v.Key.GetToken().Value == key {
+			list, _ := v.Value.(*ast.SequenceNode)
+			return list
+		}
+	}
+	return nil
+}
+
+// lineOf is the line of a node's first key.
+func lineOf(node ast.Node) int {
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		if len(n.Values) > 0 {
+			return n.Values[0].Key.GetToken().Position.Line
+		}
+	case *ast.MappingValueNode:
+		return n.Key.GetToken().Position.Line
+	}
+	return node.GetToken().Position.Line
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+func orUnknown(kind string) string {
+	if kind == "" {
+		return "a document without a kind"
+	}
+	return kind
+}
+
+// job makes the definition, or says why there is none.
+func (m *manifest) job(options Options) (job Job, faults []string) {
+	refuse := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	note := func(format string, args ...any) { job.Notes = append(job.Notes, fmt.Sprintf(format, args...)) }
+	spec, pod := &m.Spec, &m.Spec.JobTemplate.Spec.Template.Spec
+	if m.APIVersion != "batch/v1" && m.APIVersion != "batch/v1beta1" {
+		refuse("apiVersion is %q; batch/v1 and batch/v1beta1 are known", m.APIVersion)
+	}
+	if m.Metadata.Name == "" {
+		refuse("it has no name")
+	}
+	trigger, why := m.trigger(options)
+	if why != "" {
+		refuse("schedule %q: %s", spec.Schedule, why)
+	}
+	policy := map[string]any{"kill_grace": seconds(pod.Grace, defaultGrace)}
+	switch spec.ConcurrencyPolicy {
+	case "", "Allow":
+		policy["overlap"] = "allow"
+	case "Forbid":
+		policy["overlap"] = "skip"
+	case "Replace":
+		policy["overlap"] = "cancel_running"
+	default:
+		refuse("concurrencyPolicy is %q; Allow, Forbid and Replace are known", spec.ConcurrencyPolicy)
+	}
+	if spec.StartingDeadline != nil {
+		policy["misfire_grace"] = seconds(spec.StartingDeadline, 0)
+		if *spec.StartingDeadline < 1 {
+			refuse("startingDeadlineSeconds is %d: no run could be in time", *spec.StartingDeadline)
+		}
+	}
+	template := &spec.JobTemplate.Spec
+	limit := int64(defaultBackoffLimit)
+	if template.BackoffLimit != nil {
+		limit = *template.BackoffLimit
+	}
+	if limit > 100 {
+		note("backoffLimit %d: 100 retries are the most here", limit)
+		limit = 100
+	}
+	if limit > 0 {
+		policy["retry"] = map[string]any{"max": limit, "delay": duration.Format(firstBackoff), "backoff": "exponential", "max_delay": duration.Format(lastBackoff)}
+	}
+	if template.ActiveDeadline != nil {
+		policy["timeout"] = seconds(template.ActiveDeadline, 0)
+		if limit > 0 {
+			note("activeDeadlineSeconds holds for each attempt, not for all together")
+		}
+	}
+	several := func(what string, n *int64) {
+		if n != nil && *n > 1 {
+			refuse("%s is %d; a run here is one process", what, *n)
+		}
+	}
+	several("completions", template.Completions)
+	several("parallelism", template.Parallelism)
+	if spec.SuccessfulLimit != nil || spec.FailedLimit != nil {
+		note("history limits are left out: the service keeps history by its own bounds")
+	}
+	task, more := pod.task(note)
+	faults = append(faults, more...)
+	id := m.Metadata.Name
+	if m.Metadata.Namespace != "" {
+		id = m.Metadata.Namespace + "/" + id
+	}
+	job.Definition = map[string]any{"id": id, "name": m.Metadata.Name, "trigger": trigger, "task": task, "policy": policy}
+	if len(m.Metadata.Labels) > 0 {
+		job.Definition["labels"] = m.Metadata.Labels
+	}
+	if spec.Suspend {
+		job.Definition["state"] = "paused"
+	}
+	return job, faults
+}
+
+func seconds(n *int64, otherwise time.Duration) string {
+	if n == nil {
+		return duration.Format(otherwise)
+	}
+	return duration.Format(time.Duration(*n) * time.Second)
+}
+
+// trigger reads the schedule, or says why it cannot be.
+func (m *manifest) trigger(options Options) (trigger map[string]any, why string) {
+	schedule := strings.TrimSpace(m.Spec.Schedule)
+	switch {
+	case schedule == "":
+		return nil, "is missing"
+	case strings.Contains(schedule, "TZ="):
+		return nil, "holds a zone, which Kubernetes refuses; timeZone is its place"
+	}
+	if every, found := strings.CutPrefix(schedule, "@every "); found {
+		return map[string]any{"kind": "interval", "every": strings.TrimSpace(every)}, ""
+	}
+	trigger = map[string]any{"kind": "cron", "expr": schedule, "dialect": "crontab"}
+	zone := options.Zone
+	if m.Spec.TimeZone != nil {
+		zone = *m.Spec.TimeZone
+	}
+	if zone != "" {
+		trigger["zone"] = zone
+	}
+	return trigger, ""
+}
+
+// task reads the one container's command.
+func (p *podSpec) task(note func(string, ...any)) (task map[string]any, faults []string) {
+	if len(p.InitContainers) > 0 {
+		faults = append(faults, fmt.Sprintf("%d init containers; a run here is one process", len(p.InitContainers)))
+	}
+	if len(p.Containers) != 1 {
+		return nil, append(faults, fmt.Sprintf("%d containers; a run here is one process", len(p.Containers)))
+	}
+	c := &p.Containers[0]
+	if len(c.Command) == 0 {
+		return nil, append(faults, fmt.Sprintf("container %s has no command; what its image starts is not known here", c.Name))
+	}
+	if c.Image != "" {
+		note("image %s is left out: the command runs on the service's host", c.Image)
+	}
+	left := func(there bool, what string) {
+		if there {
+			note("%s: left out", what)
+		}
+	}
+	left(len(p.Volumes) > 0, "volumes")
+	left(c.Resources != nil, "resources")
+	left(p.Security != nil || c.Security != nil, "securityContext")
+	left(p.ServiceAccount != "", "serviceAccountName")
+	env := map[string]string{}
+	for _, v := range c.Env {
+		if v.ValueFrom != nil {
+			note("env %s is left out: it comes from elsewhere (valueFrom)", v.Name)
+			continue
+		}
+		value := ""
+		if v.Value != nil {
+			value = expand(*v.Value, env)
+		}
+		env[v.Name] = value
+	}
+	if len(c.EnvFrom) > 0 {
+		note("envFrom is left out: its variables come from elsewhere")
+	}
+	argv := make([]string, 0, len(c.Command)+len(c.Args))
+	for _, list := range [][]string{c.Command, c.Args} {
+		for _, arg := range list {
+			argv = append(argv, expand(arg, env))
+		}
+	}
+	task = map[string]any{"kind": "command", "argv": argv}
+	if len(env) > 0 {
+		task["env"] = env
+	}
+	if c.WorkingDir != "" {
+		task["dir"] = c.WorkingDir
+	}
+	return task, faults
+}
+
+// expand puts variables in the place of $(NAME), as Kubernetes does: what is not defined stays as it is, and $$ is one $.
+func expand(text string, env map[string]string) string {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if text[i] != '$' || i+1 == len(text) {
+			b.WriteByte(text[i])
+			continue
+		}
+		switch text[i+1] {
+		case '$':
+			b.WriteByte('$')
+			i++
+			continue
+		case '(':
+			if end := strings.IndexByte(text[i+2:], ')'); end >= 0 {
+				name := text[i+2 : i+2+end]
+				if value, defined := env[name]; defined {
+					b.WriteString(value)
+				} else {
+					b.WriteString(text[i : i+3+end])
+				}
+				i += 2 + end
+				continue
+			}
+		}
+		b.WriteByte('$')
+	}
+	return b.String()
+}

@@ -1,0 +1,321 @@
+package webhook_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/executor/executortest"
+	"github.com/ruqi-dev/ruqi/executor/webhook"
+)
+
+// serve starts a server on loopback.
+func serve(t *testing.T, handle http.HandlerFunc) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(handle)
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
+	return s
+}
+
+// run executes a task, and returns its result and output.
+func run(t *testing.T, e *webhook.Executor, task ruqi.Task, change ...func(*ruqi.Run)) (ruqi.Result, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	var out strings.Builder
+	row := &ruqi.Run{ID: 7, JobID: "a/ü", Attempt: 2, Nominal: time.Date(2026, 11, 29, 1, 2, 3, 4000, time.UTC)}
+	for _, c := range change {
+		c(row)
+	}
+	result := e.Execute(ctx, task, ruqi.Execution{Run: row, Output: &out, KillGrace: time.Second})
+	return result, out.String()
+}
+
+func TestLaws(t *testing.T) {
+	gone := make(chan struct{})
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/says":
+			_, _ = io.WriteString(w, "hello\n")
+		case "/fails":
+			w.WriteHeader(http.StatusInternalServerError)
+		case "/waits":
+			select {
+			case <-r.Context().Done():
+			case <-gone:
+			}
+		case "/chats":
+			for r.Context().Err() == nil {
+				_, _ = io.WriteString(w, "and on\n")
+				_ = http.NewResponseController(w).Flush()
+				select {
+				case <-time.After(time.Millisecond):
+				case <-gone:
+					return
+				}
+			}
+		}
+	})
+	t.Cleanup(func() { close(gone) })
+	get := func(path string) ruqi.Task { return webhook.Request("GET", server.URL+path) }
+	executortest.Run(t, executortest.Target{
+		Executor: webhook.New(webhook.Options{}),
+		Accepted: []string{
+			`{"kind":"webhook","url":"http://example.com"}`,
+			`{"kind":"webhook","method":"PUT","url":"https://user:secret@example.com:8443/a?b=c&d","headers":{"x-key":"v","Accept":"text/plain"},"body":{"a":[1,2.50,"{{x}}"]},"expect":"200,202-204"}`,
+			`{"kind":"webhook","url":"http://[::1]/","body":"text","expect":"3xx"}`,
+			`{"kind":"webhook","url":"http://example.com","body":null,"method":"","expect":""}`,
+		},
+		Refused: []executortest.Refused{
+			{Text: `{"kind":"webhook"}`, Pointers: []string{"/url"}},
+			{Text: `{"kind":"webhook","url":"ftp://example.com"}`, Pointers: []string{"/url"}},
+			{Text: `{"kind":"webhook","url":"file:///etc/passwd"}`, Pointers: []string{"/url"}},
+			{Text: `{"kind":"webhook","url":"http:///x"}`, Pointers: []string{"/url"}},
+			{Text: `{"kind":"webhook","url":"http://a b/"}`, Pointers: []string{"/url"}},
+			{Text: `{"kind":"webhook","url":"http:example.com"}`, Pointers: []string{"/url"}},
+			{Text: `{"kind":"webhook","url":"http://example.com/` + "\\n" + `x"}`, Pointers: []string{"/url"}},
+			{Text: `{"kind":"webhook","url":"http://x","method":"get","expect":"2x"}`, Pointers: []string{"/method", "/expect"}},
+			{Text: `{"kind":"webhook","url":"http://x","method":"CONNECT"}`, Pointers: []string{"/method"}},
+			{Text: `{"kind":"webhook","url":"http://x","method":"GET /a HTTP/1.1` + "\\r\\n" + `X:"}`, Pointers: []string{"/method"}},
+			{Text: `{"kind":"webhook","url":"http://x","expect":"100"}`, Pointers: []string{"/expect"}},
+			{Text: `{"kind":"webhook","url":"http://x","expect":"300-200"}`, Pointers: []string{"/expect"}},
+			{Text: `{"kind":"webhook","url":"http://x","headers":{"a":"b` + "\\r\\n" + `c: d","e f":"g","Content-Length":"1","Ruqi-Run-Id":"1"}}`,
+				Pointers: []string{"/headers/a", "/headers/e f", "/headers/Content-Length", "/headers/Ruqi-Run-Id"}},
+			{Text: `{"kind":"webhook","url":"http://x","headers":{"x-a":"1","X-A":"2"}}`, Pointers: []string{"/headers/x-a"}},
+			{Text: `{"kind":"webhook","url":"http://x","body":{"a":1,"a":2}}`, Pointers: []string{"/body/a"}},
+			{Text: `{"kind":"webhook","url":"http://x","timeout":"5s"}`, Pointers: []string{"/timeout"}},
+			{Text: `{"kind":"webhook","url":5,"headers":[]}`, Pointers: []string{"/url", "/headers"}},
+		},
+		Succeed: get("/says"), Says: "hello\n", Fail: get("/fails"), Wait: get("/waits"), Chat: get("/chats"),
+		Without: map[string]string{
+			"panic": "a request runs no code of the user's here",
+			"force": "there is nothing that could refuse to end",
+			"haunt": "a request that has ended writes nothing",
+		},
+	})
+}
+
+// What arrives is what the task, its run and nobody else says.
+func TestWhatIsSent(t *testing.T) {
+	type request struct {
+		method, path, host, body string
+		header                   http.Header
+	}
+	var got request
+	server := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		got = request{r.Method, r.URL.String(), r.Host, string(body), r.Header}
+	})
+	e := webhook.New(webhook.Options{Release: "1.2.3"})
+	for _, c := range []struct {
+		name               string
+		task               *webhook.Task
+		params             string
+		method, body, kind string
+	}{
+		{"nothing", webhook.Request("", server.URL+"/x?a=b"), ``, "POST", "", ""},
+		{"params alone", webhook.Request("POST", server.URL), `{"n":1}`, "POST", `{"n":1}`, "application/json"},
+		{"params over a body", webhook.Request("PUT", server.URL).WithJSON(json.RawMessage(`{"a":"x","n":0}`)), `{"n":12345678901234567890,"t":"<&>"}`, "PUT",
+			`{"a":"x","n":12345678901234567890,"t":"<&>"}`, "application/json"},
+		{"a template", webhook.Request("POST", server.URL).WithJSON(json.RawMessage(`{"text":"{{who}} did {{ n }}{{none}}","list":["{{who}}"],"{{who}}":1}`)), `{"who":"ann\"x","n":2}`, "POST",
+			`{"list":["ann\"x"],"n":2,"text":"ann\"x did 2","who":"ann\"x","{{who}}":1}`, "application/json"},
+		{"a text", webhook.Request("POST", server.URL).WithJSON(json.RawMessage(`"hello {{who}}, {{x}}"`)), `{"who":"ann","x":{"y":[1]}}`, "POST", `hello ann, {"y":[1]}`, "text/plain; charset=utf-8"},
+		{"a list, which params cannot be laid over", webhook.Request("POST", server.URL).WithJSON(json.RawMessage(`["{{who}}"]`)), `{"who":"ann"}`, "POST", `["ann"]`, "application/json"},
+		{"its own content type", webhook.Request("POST", server.URL).WithJSON(json.RawMessage(`"<a/>"`)).WithHeader("content-type", "text/xml"), ``, "POST", `<a/>`, "text/xml"},
+		{"a param like a placeholder", webhook.Request("POST", server.URL).WithJSON(json.RawMessage(`"{{a}}"`)), `{"a":"{{b}}","b":"c"}`, "POST", `{{b}}`, "text/plain; charset=utf-8"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got = request{}
+			result, _ := run(t, e, c.task.WithHeader("x-key", "secret").WithHeader("Host", "other.example"), func(r *ruqi.Run) { r.Params = json.RawMessage(c.params) })
+			if result.Err != nil {
+				t.Fatal(result.Err)
+			}
+			if got.method != c.method || got.body != c.body || got.header.Get("Content-Type") != c.kind {
+				t.Errorf("%s %q as %q arrived, want %s %q as %q", got.method, got.body, got.header.Get("Content-Type"), c.method, c.body, c.kind)
+			}
+			for name, want := range map[string]string{
+				"X-Key": "secret", "User-Agent": "ruqi/1.2.3", "Ruqi-Job-Id": "a%2F%C3%BC", "Ruqi-Run-Id": "7", "Ruqi-Attempt": "2", "Ruqi-Nominal-Time": "2026-11-29T01:02:03.000004Z",
+			} {
+				if got.header.Get(name) != want {
+					t.Errorf("%s is %q, want %q", name, got.header.Get(name), want)
+				}
+			}
+			if got.host != "other.example" {
+				t.Errorf("the host is %q", got.host)
+			}
+		})
+	}
+}
+
+func TestHowARequestEnds(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/202":
+			w.WriteHeader(http.StatusAccepted)
+		case "/304":
+			w.WriteHeader(http.StatusNotModified)
+		case "/500":
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = io.WriteString(w, "what went wrong")
+		case "/799":
+			w.WriteHeader(799)
+		case "/breaks":
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "half")
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		case "/long":
+			chunk := strings.Repeat("x", 1<<20)
+			for range 9 {
+				_, _ = io.WriteString(w, chunk)
+			}
+		case "/loop":
+			http.Redirect(w, r, "/loop", http.StatusFound)
+		case "/away":
+			http.Redirect(w, r, "gopher://example.com/", http.StatusFound)
+		}
+	})
+	e := webhook.New(webhook.Options{})
+	for _, c := range []struct {
+		path, expect, err, note, out string
+	}{
+		{"/202", "", "", "", ""},
+		{"/202", "200", "status 202 Accepted, expected 200", "", ""},
+		{"/304", "2xx,304", "", "", ""},
+		{"/500", "", "status 500 Internal Server Error, expected 2xx", "", "what went wrong"},
+		{"/500", "500-503", "", "", "what went wrong"},
+		{"/799", "", "status 799, expected 2xx", "", ""},
+		{"/breaks", "", "status 200 OK, but the answer broke off: unexpected EOF", "", "half"},
+		{"/long", "", "", "the answer is longer than 8 MiB; its rest was not read", "-"},
+		{"/loop", "", "more than 5 redirects", "", "-"},
+		{"/away", "", "redirect to gopher, which is neither http nor https", "", "-"},
+	} {
+		t.Run(c.path+" "+c.expect, func(t *testing.T) {
+			result, out := run(t, e, webhook.Request("GET", server.URL+c.path+"?token=secret").WithExpect(c.expect))
+			text := ""
+			if result.Err != nil {
+				text = result.Err.Error()
+			}
+			if text != c.err || result.Note != c.note || c.out != "-" && out != c.out {
+				t.Errorf("it ended with %q, %q, %q; want %q, %q, %q", text, result.Note, out, c.err, c.note, c.out)
+			}
+			if strings.Contains(text, "secret") {
+				t.Error("the error shows the url's query")
+			}
+		})
+	}
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	result, _ := run(t, e, webhook.Request("GET", closed.URL+"/?token=secret"))
+	if result.Err == nil || !strings.Contains(result.Err.Error(), "connection refused") || strings.Contains(result.Err.Error(), "secret") {
+		t.Errorf("a server that is not there: %v", result.Err)
+	}
+}
+
+// A redirect to another host takes none of the task's headers along.
+func TestHeadersStayWithTheirHost(t *testing.T) {
+	var seen http.Header
+	other := serve(t, func(_ http.ResponseWriter, r *http.Request) { seen = r.Header })
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/here" {
+			http.Redirect(w, r, "/there", http.StatusFound)
+			return
+		}
+		if r.URL.Path == "/there" {
+			seen = r.Header
+			return
+		}
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	})
+	e := webhook.New(webhook.Options{})
+	task := func(path string) ruqi.Task {
+		return webhook.Request("POST", server.URL+path+"?q=secret").WithHeader("X-Api-Key", "secret").WithHeader("Authorization", "Bearer secret").WithJSON(json.RawMessage(`{}`))
+	}
+	if result, _ := run(t, e, task("/here")); result.Err != nil || seen.Get("X-Api-Key") != "secret" {
+		t.Errorf("within the host: %v, %v", result.Err, seen)
+	}
+	if result, _ := run(t, e, task("/away")); result.Err != nil {
+		t.Fatal(result.Err)
+	}
+	for name := range seen {
+		if strings.Contains(seen.Get(name), "secret") {
+			t.Errorf("the other host got %s: %s", name, seen.Get(name))
+		}
+	}
+	if seen.Get("Ruqi-Run-Id") != "7" {
+		t.Errorf("the other host got %v", seen)
+	}
+}
+
+// One host gets so many requests at once, other hosts theirs, and who waits stops waiting when its run is to end.
+func TestAHostGetsSoManyAtOnce(t *testing.T) {
+	var now, most atomic.Int32
+	free := make(chan struct{})
+	handle := func(http.ResponseWriter, *http.Request) {
+		n := now.Add(1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		<-free
+		now.Add(-1)
+	}
+	server, other := serve(t, handle), serve(t, func(http.ResponseWriter, *http.Request) {})
+	e := webhook.New(webhook.Options{PerHost: 2})
+	var group sync.WaitGroup
+	for range 5 {
+		group.Go(func() {
+			if result, _ := run(t, e, webhook.Request("GET", server.URL)); result.Err != nil {
+				t.Error(result.Err)
+			}
+		})
+	}
+	for end := time.Now().Add(10 * time.Second); now.Load() < 2 && time.Now().Before(end); {
+		<-time.After(time.Millisecond)
+	}
+	if result, _ := run(t, e, webhook.Request("GET", other.URL)); result.Err != nil {
+		t.Errorf("another host: %v", result.Err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ended := make(chan ruqi.Result)
+	go func() {
+		ended <- e.Execute(ctx, webhook.Request("GET", server.URL), ruqi.Execution{Run: &ruqi.Run{ID: 1}, Output: io.Discard})
+	}()
+	why := errors.New("enough")
+	cancel(why)
+	if result := <-ended; !errors.Is(result.Err, why) {
+		t.Errorf("who waits for the host ended with %v", result.Err)
+	}
+	close(free)
+	group.Wait()
+	if most.Load() != 2 {
+		t.Errorf("%d were under way at once, want 2", most.Load())
+	}
+}
+
+func TestATaskIsWrittenWithoutSecrets(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://example.com/a":                      "POST http://example.com/a",
+		"https://ann:secret@example.com/a?k=secret": "POST https://ann:xxxxx@example.com/a?…",
+		"http://example.com/#frag":                  "POST http://example.com/",
+	} {
+		task := webhook.Request("", url).WithHeader("X-Key", "secret").WithJSON(json.RawMessage(`"secret"`))
+		if got := task.String(); got != want || strings.Contains(fmt.Sprint(got), "secret") {
+			t.Errorf("%s is written %q, want %q", url, got, want)
+		}
+	}
+}
