@@ -131,6 +131,39 @@ func plannedStatements(t *testing.T) []planned {
 	return list
 }
 
+// Pages of what is rare walk an index of their own: the walk down the ids would read the whole history for nothing.
+func TestPagesOfRareRunsHaveTheirIndex(t *testing.T) {
+	s, err := Open(t.Context(), postgrestest.Shared(t).Schema(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	conn, err := s.engine.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	for _, c := range []struct {
+		query ruqi.RunQuery
+		index string
+	}{
+		{ruqi.RunQuery{Causes: []ruqi.Cause{ruqi.CauseRetry}}, "rq_run_cause"},
+		{ruqi.RunQuery{Causes: []ruqi.Cause{ruqi.CauseManual, ruqi.CauseStartup}}, "rq_run_cause"},
+		{ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunLost, ruqi.RunFailed}}, "rq_run_state"},
+		{ruqi.RunQuery{Job: "x"}, "rq_run_job"},
+	} {
+		sql, _, err := runsQuery(c.query, 50)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		planOf(t, conn.Conn(), sql).walk(func(n *planNode) { found = found || n.Index == c.index })
+		if !found {
+			t.Errorf("%+v does not read %s", c.query, c.index)
+		}
+	}
+}
+
 // TestEveryStatementHasItsIndex reads the plans of all statements, on tables that are new and empty, as the
 // server's statistics show them for a while, and on full ones.
 func TestEveryStatementHasItsIndex(t *testing.T) {

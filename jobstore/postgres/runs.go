@@ -72,9 +72,9 @@ func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err erro
 			f.add("n.name = " + name)
 		}
 	}
-	alone := from == "rq_run r" && query.Job == "" && len(query.IDs) == 0 && len(query.Causes) == 0 && query.From == nil && query.To == nil
+	alone := from == "rq_run r" && query.Job == "" && len(query.IDs) == 0 && query.From == nil && query.To == nil
 	if len(query.States) > 0 {
-		if from, err = f.states(query.States, from, under, alone, limit); err != nil {
+		if from, err = f.states(query.States, from, under, alone && len(query.Causes) == 0, limit); err != nil {
 			return "", nil, err
 		}
 	}
