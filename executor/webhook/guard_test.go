@@ -138,7 +138,7 @@ func TestAllowedNetworksAreReached(t *testing.T) {
 	}
 }
 
-// A name that resolves to an allowed address first and to another one later is judged each time, a redirect by where it leads.
+// SR03: a name that resolves to an allowed address first and to another one later is judged each time, a redirect by where it leads.
 func TestANameThatChangesItsAddress(t *testing.T) {
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")

@@ -228,7 +228,7 @@ func TestHowARequestEnds(t *testing.T) {
 	}
 }
 
-// A redirect to another host takes none of the task's headers along.
+// SR05: a redirect to another host takes none of the task's headers along.
 func TestHeadersStayWithTheirHost(t *testing.T) {
 	var seen http.Header
 	other := serve(t, func(_ http.ResponseWriter, r *http.Request) { seen = r.Header })
