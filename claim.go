@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,6 +90,12 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 			if s.unread.grown.Swap(false) { // what was found unreadable stood in the way of others
 				wait, fruitless = 0, leastWait
 			}
+			switch s.aside.Load() { // so does what waits for ends, and it is to be looked at again
+			case newAside:
+				wait, fruitless = leastWait, leastWait
+			case someAside:
+				wait = min(wait, asideFor)
+			}
 		}
 		looked = time.Now()
 		next = looked.Add(wait)
@@ -127,12 +134,12 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 		return Claimed{}, nil, context.Cause(ctx)
 	}
 	owner := s.lease.owner()
-	request := ClaimRequest{Owner: owner, Needs: *s.needs.Load(), Except: s.unread.ids(), Limit: claimLimit}
+	request := ClaimRequest{Owner: owner, Needs: *s.needs.Load(), Except: append(s.unread.ids(), s.outage.aside()...), Limit: claimLimit}
 	if s.mayStart() {
 		request.Slots = s.runs.free()
 	}
 	var decided decisions
-	if s.health.fail("claim", "output", "finish", "heartbeat") {
+	if s.health.fail("claim", "heartbeat") {
 		s.outage.on = true
 	}
 	asked := time.Now()
@@ -161,8 +168,9 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 		}
 	}
 	if s.outage.on {
-		s.outage = outage{upTo: claimed.Now, over: time.Now().Add(settleFor)}
+		s.outage.on, s.outage.upTo, s.outage.over = false, claimed.Now, time.Now().Add(settleFor)
 	}
+	s.aside.Store(s.outage.wait(decided.waits))
 	full := filled(request.Slots, &claimed)
 	s.blocked.Store(claimed.Next != nil && !claimed.Next.After(claimed.Now) && (full || len(claimed.Jobs) == 0))
 	s.looks.note(claimed.Now, claimed.Next)
@@ -196,6 +204,41 @@ type outage struct {
 	on   bool      // no claim has passed since
 	upTo time.Time // on the store's clock
 	over time.Time // on this process's
+	// waits are jobs at their limit, each with the time until which it is left aside, so that it does not stand in the way of others.
+	waits map[string]time.Time
+}
+
+// asideFor is how long a job that waits for ends is left aside between two looks at it.
+const asideFor = 300 * time.Millisecond
+
+// aside lists the jobs to leave alone now.
+func (o *outage) aside() []string {
+	if len(o.waits) == 0 {
+		return nil
+	}
+	now := time.Now()
+	maps.DeleteFunc(o.waits, func(_ string, until time.Time) bool { return now.After(until) })
+	return slices.Collect(maps.Keys(o.waits))
+}
+
+// What a claim leaves aside: nothing, some, or some that it has just met.
+const noneAside, someAside, newAside = 0, 1, 2
+
+// wait leaves jobs aside for a moment, and says whether any are.
+func (o *outage) wait(ids []string) int32 {
+	for _, id := range ids {
+		if o.waits == nil {
+			o.waits = map[string]time.Time{}
+		}
+		o.waits[id] = time.Now().Add(asideFor)
+	}
+	switch {
+	case len(ids) > 0:
+		return newAside
+	case len(o.waits) > 0:
+		return someAside
+	}
+	return noneAside
 }
 
 // unsettled returns the time up to which ends may be missing; zero: none is.
@@ -246,6 +289,7 @@ type decisions struct {
 	plans    []Plan
 	finished []Plan           // those that end their job
 	broken   map[string]error // jobs that cannot be read, or break their law
+	waits    []string         // jobs at their limit that an outage may have left so
 }
 
 // decide plans every due job within the free slots. A job whose definition cannot be read,
@@ -264,6 +308,9 @@ func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int, unset
 			continue
 		}
 		if !ok {
+			if free[job.Pool] > 0 && !unsettled.IsZero() {
+				d.waits = append(d.waits, job.ID)
+			}
 			continue
 		}
 		free[job.Pool] -= taken

@@ -64,7 +64,7 @@ const (
 	// OverlapQueueOne is OverlapQueue where at most one fire waits.
 	OverlapQueueOne Overlap = "queue_one"
 	// OverlapCancelRunning asks the active runs to end and lets the fire wait for that, as the only one: those that come
-	// meanwhile are skipped.
+	// meanwhile are skipped, and ask again. While its pool has no free slot the fire stays due, and nobody is asked.
 	OverlapCancelRunning Overlap = "cancel_running"
 	// OverlapAllow knows no limit: MaxInstances does not count.
 	OverlapAllow Overlap = "allow"

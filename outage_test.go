@@ -79,3 +79,53 @@ func TestEndsOfAnOutageComeBeforeItsFires(t *testing.T) {
 		}
 	}
 }
+
+// Jobs that wait for ends after an outage leave their pool to others.
+func TestWhatWaitsForEndsHidesNoOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{Store: memory.Open(memory.Options{})}
+		s := newScheduler(t, g, newRegistry(), ruqi.Options{Slots: map[string]int{"default": 8}, Drain: -1})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		began := map[string]time.Time{}
+		add := func(id, pool string, at time.Time, priority int, task func(context.Context) error) {
+			every, err := trigger.Interval(time.Minute, trigger.IntervalOptions{Start: &at})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: id, Executor: pool, Priority: priority, Trigger: every, Task: ruqi.Do(task)}, ruqi.Fail); err != nil {
+				t.Fatal(err)
+			}
+		}
+		start := time.Now().Add(10 * time.Second)
+		for i := range 4 { // they fill half of the pool, and are at their limit for good
+			add(fmt.Sprint("long", i), "default", start, 5, sleeping(time.Hour))
+		}
+		for i := range 3 {
+			add(fmt.Sprint("short", i), "default", start.Add(65*time.Second), 0, func(context.Context) error {
+				began[fmt.Sprint("short", i)] = time.Now()
+				return nil
+			})
+		}
+		time.Sleep(time.Until(start.Add(55 * time.Second)))
+		g.refuse.Store(true)
+		time.Sleep(20 * time.Second) // the next fire of the long ones, and the first of the short ones
+		g.refuse.Store(false)
+		back := time.Now()
+		time.Sleep(15 * time.Second)
+		for i := range 3 {
+			if at, ran := began[fmt.Sprint("short", i)]; !ran || at.Sub(back) > 5500*time.Millisecond {
+				t.Errorf("short%d began %s after the store was back", i, at.Sub(back))
+			}
+		}
+		for i := range 4 { // and in the end it is said that they were at their limit
+			if n := states(runs(t, s, fmt.Sprint("long", i))); n[ruqi.RunSkipped] != 1 || n[ruqi.RunRunning] != 1 {
+				t.Errorf("the runs of long%d are %v", i, n)
+			}
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -182,3 +182,47 @@ func TestABatchThatWaits(t *testing.T) {
 		w.stop()
 	})
 }
+
+// When an instance comes back, what waited is started, and waits no longer: the fire that became due meanwhile takes its place.
+func TestAFireTakesThePlaceOfOneThatStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		begin := time.Now()
+		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(90 * time.Second)), Policy: ruqi.Policy{Overlap: ruqi.OverlapQueueOne}})
+		time.Sleep(2*time.Minute + time.Second)
+		w.s.Pause() // one runs, until 2:30, and one waits
+		time.Sleep(6 * time.Minute)
+		w.s.Resume()
+		time.Sleep(10 * time.Second)
+		want := []string{"60: 60-150 succeeded", "120: 481-- running", "480: --- queued"}
+		if told := outcomes(begin, runs(t, w.s, "x")); !slices.Equal(told, want) {
+			t.Errorf("got %q, want %q", told, want)
+		}
+		w.stop()
+	})
+}
+
+// A job whose runs do not hear is asked again with each fire, and so is whatever came to run meanwhile.
+func TestEachFireAsksWhatRunsToEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(59 * time.Minute)), Policy: ruqi.Policy{Overlap: ruqi.OverlapCancelRunning}})
+		time.Sleep(time.Minute + time.Second)
+		first := runs(t, w.s, "x")[0]
+		byHand, err := w.s.RunNow(t.Context(), "x", nil) // it waits before the next fire does
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if all := runs(t, w.s, "x"); states(all)[ruqi.RunCancelled] != 1 || all[0].ID != first.ID {
+			t.Errorf("after the second fire the runs are %v", states(all))
+		}
+		time.Sleep(time.Minute)
+		if run, err := w.s.FindRun(t.Context(), byHand.ID); err != nil || run.State != ruqi.RunCancelled {
+			t.Errorf("what was started by hand in between is %s after the third fire, %v", run.State, err)
+		}
+		w.stop()
+	})
+}

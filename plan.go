@@ -71,6 +71,9 @@ func (d *decision) startQueued(inTurn func(*Run) bool) {
 		}
 		d.plan.Start = append(d.plan.Start, run.ID)
 		d.free--
+		if run.Batch == 0 && run.Cause == CauseSchedule {
+			d.due.Waiting-- // it waits no longer
+		}
 	}
 }
 
@@ -197,7 +200,7 @@ func (d *decision) queue(rows []Run) {
 	for i := len(rows) - room; i < len(rows); i++ {
 		rows[i].State, rows[i].Reason = RunQueued, fmt.Sprintf("%d active, max_instances is %d (overlap: %s)", d.active, d.spec.Policy.MaxInstances, d.spec.Policy.Overlap)
 	}
-	if room > 0 && d.spec.Policy.Overlap == OverlapCancelRunning {
+	if d.spec.Policy.Overlap == OverlapCancelRunning { // each time: who came to run meanwhile is not wanted either
 		d.plan.Cancel = "a newer fire (overlap: cancel_running)"
 	}
 	d.plan.RunCount += int64(room)

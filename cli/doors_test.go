@@ -68,6 +68,9 @@ func TestCronJobsOfKubernetesAreTakenOver(t *testing.T) {
 			t.Errorf("the job file of a dry run differs from what is imported: %s", id)
 		}
 	}
+	if got := s.ruqi("import", "k8s", file("01-beta-folded.yaml"), file("01-beta-folded.yaml")); got.status != 1 || !strings.Contains(got.errors, "its name is taken by that at") {
+		t.Errorf("two of one name: exit %d: %s", got.status, got.errors)
+	}
 	s.fails(2, "zone", "import", "k8s", "--tz", "Nowhere/Else", file("01-beta-folded.yaml"))
 	s.fails(2, "no such file", "import", "k8s", file("none.yaml"))
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
@@ -53,12 +54,27 @@ func (a *app) importKubernetesCommand() *cobra.Command {
 				}
 				all.Jobs, all.Skipped, all.Refused = append(all.Jobs, r.Jobs...), append(all.Skipped, r.Skipped...), append(all.Refused, r.Refused...)
 			}
+			refuseTwins(&all)
 			return a.importJobs(cmd.Context(), all, dryRun)
 		},
 	}
 	cmd.Flags().StringVar(&zone, "tz", "", "`zone` of CronJobs that name none, an IANA name (default: the service's)")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "add nothing; write what would be added as a job file")
 	return cmd
+}
+
+// refuseTwins leaves out CronJobs whose id another before them has: each would take the other's place.
+func refuseTwins(all *kubernetes.Result) {
+	seen := map[any]string{}
+	all.Jobs = slices.DeleteFunc(all.Jobs, func(job kubernetes.Job) bool {
+		id := job.Definition["id"]
+		where, twice := seen[id]
+		if twice {
+			all.Refused = append(all.Refused, fmt.Sprintf("%s: CronJob %s: its name is taken by that at %s", job.Where, id, where))
+		}
+		seen[id] = job.Where
+		return twice
+	})
 }
 
 // readInput reads a file, or standard input for "-".

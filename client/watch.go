@@ -73,6 +73,7 @@ func (b *watched) Read(p []byte) (int, error) {
 		b.watch.timer.Reset(answerTimeout)
 	}
 	n, err := b.ReadCloser.Read(p)
+	b.watch.timer.Stop()             // how long the reader takes for it is its own affair
 	if err != nil && err != io.EOF { // which readers of the end return as it is
 		err = b.watch.tell(err)
 	}

@@ -35,7 +35,7 @@ type tokens struct {
 
 	mu      sync.Mutex // guards all below
 	known   []Token
-	asked   time.Time     // when the last look began
+	asked   time.Time     // when the last look ended
 	looking chan struct{} // closed when the look under way has ended; nil: none is
 }
 
@@ -66,16 +66,16 @@ func match(known []Token, hash [sha256.Size]byte) (name string, ok bool) {
 	return name, ok
 }
 
-// list returns the tokens. When the last look began that long ago or more it looks anew, or waits for who does.
+// list returns the tokens. When the last look ended that long ago or more it looks anew, or waits for who does.
 func (t *tokens) list(ctx context.Context, age time.Duration) []Token {
 	t.mu.Lock()
 	known, looking := t.known, t.looking
-	if t.read == nil || looking == nil && time.Since(t.asked) < age {
+	if t.read == nil || time.Since(t.asked) < age {
 		t.mu.Unlock()
 		return known
 	}
 	if looking == nil {
-		t.looking, t.asked = make(chan struct{}), time.Now()
+		t.looking = make(chan struct{})
 		t.mu.Unlock()
 		return t.look(ctx)
 	}
@@ -101,6 +101,7 @@ func (t *tokens) look(ctx context.Context) []Token {
 		t.known = read
 	}
 	known := t.known
+	t.asked = time.Now()
 	close(t.looking)
 	t.looking = nil
 	t.mu.Unlock()

@@ -29,7 +29,11 @@ func (t *Task) render(params json.RawMessage) (body []byte, contentType string, 
 	if err := decode(t.body, &value); err != nil {
 		return nil, "", err
 	}
-	value = fill(value, given)
+	room := maxRendered
+	value = fill(value, given, &room)
+	if room < 0 {
+		return nil, "", fmt.Errorf("the body would be larger than %d MiB with its params", maxRendered>>20)
+	}
 	switch v := value.(type) {
 	case string:
 		return []byte(v), "text/plain; charset=utf-8", nil
@@ -57,20 +61,28 @@ func encode(value any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// fill puts params in the place of the placeholders of all texts; names of members stay.
-func fill(value any, params map[string]any) any {
+// maxRendered bounds what params make of the texts of a body, in bytes: a body of 64 KiB may name a param of as much thousands of times.
+const maxRendered = 1 << 20
+
+// fill puts params in the place of the placeholders of all texts; names of members stay. room is how many bytes may still come from
+// params; below 0 the value is good for nothing.
+func fill(value any, params map[string]any, room *int) any {
 	switch v := value.(type) {
 	case string:
 		return placeholder.ReplaceAllStringFunc(v, func(match string) string {
-			return textOf(params[placeholder.FindStringSubmatch(match)[1]])
+			text := textOf(params[placeholder.FindStringSubmatch(match)[1]])
+			if *room -= len(text); *room < 0 {
+				return ""
+			}
+			return text
 		})
 	case []any:
 		for i := range v {
-			v[i] = fill(v[i], params)
+			v[i] = fill(v[i], params, room)
 		}
 	case map[string]any:
 		for name := range v {
-			v[name] = fill(v[name], params)
+			v[name] = fill(v[name], params, room)
 		}
 	}
 	return value

@@ -28,5 +28,6 @@
 // addresses are refused where Options.Guarded says so, but for those in Options.Allow. The proxies of the environment are not used unless
 // Options.Proxy says so; a proxy would hide the address from this check.
 //
-// Redirects are followed up to five times, each within the same rules. What goes to another host goes without the task's headers.
+// Redirects are followed up to five times, each within the same rules, unless their status is one of those expected. What goes to another
+// host goes without the task's headers; with a body it does not go.
 package webhook

@@ -128,27 +128,45 @@ func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 	return &t, nil
 }
 
-// own are the names of the headers that a task set, for redirects.
-type own struct{}
+// taskKey is under which a request's context has its task, for redirects.
+type taskKey struct{}
 
-// redirect is asked before each redirect is followed. What goes to another host, or from https to http, goes without the task's headers.
+// redirect is asked before each redirect is followed. What goes to another host, or from https to http, goes without the task's headers,
+// and does not go at all with a body.
 func redirect(next *http.Request, via []*http.Request) error {
+	task, _ := next.Context().Value(taskKey{}).(*Task)
+	if task == nil || next.Response != nil && task.expects(next.Response.StatusCode) {
+		return http.ErrUseLastResponse // the redirect itself is what the task is after
+	}
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
 	}
 	if next.URL.Scheme != "http" && next.URL.Scheme != "https" {
 		return fmt.Errorf("redirect to %s, which is neither http nor https", next.URL.Scheme)
 	}
-	first := via[0]
-	if next.URL.Host != first.URL.Host || first.URL.Scheme == "https" && next.URL.Scheme != "https" {
-		headers, _ := next.Context().Value(own{}).(map[string]string)
-		for name := range headers {
+	first, foreign := via[0].URL, false
+	for _, u := range append(urls(via[1:]), next.URL) { // once away, what comes back comes from elsewhere
+		foreign = foreign || u.Host != first.Host || first.Scheme == "https" && u.Scheme != "https"
+	}
+	if foreign {
+		if next.Body != nil && next.Body != http.NoBody {
+			return fmt.Errorf("redirect to another host, or from https to http, which would get the body (status %d)", next.Response.StatusCode)
+		}
+		for name := range task.headers {
 			next.Header.Del(name)
 		}
 		next.Host = ""
 	}
 	next.Header.Del("Referer") // a url may hold secrets
 	return nil
+}
+
+func urls(requests []*http.Request) []*url.URL {
+	list := make([]*url.URL, len(requests))
+	for i, r := range requests {
+		list[i] = r.URL
+	}
+	return list
 }
 
 // Execute sends the request and reads the answer; see the package's comment. The text of an error holds neither headers nor
@@ -206,7 +224,7 @@ func (e *Executor) request(ctx context.Context, t *Task, run *ruqi.Run) (*http.R
 	if body != nil {
 		reader = bytes.NewReader(body)
 	}
-	request, err := http.NewRequestWithContext(context.WithValue(ctx, own{}, t.headers), t.method, t.url, reader)
+	request, err := http.NewRequestWithContext(context.WithValue(ctx, taskKey{}, t), t.method, t.url, reader)
 	if err != nil {
 		return nil, errors.New("the url cannot be used")
 	}
@@ -264,6 +282,11 @@ func explain(ctx context.Context, err error) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
+	}
+	for _, secret := range []string{"failed to parse Location header", "invalid proxy address"} { // they repeat what may be secret
+		if strings.Contains(err.Error(), secret) {
+			return errors.New(secret)
+		}
 	}
 	var network *net.OpError
 	if errors.As(err, &network) && errors.Is(err, errRefused) {

@@ -28,6 +28,10 @@ var never = prefixes(
 	"::/128",             // unspecified
 	"fd00:ec2::254/128",  // metadata
 	"fd20:ce::254/128",   // metadata
+	// Gateways make an IPv4 address of these, at places that differ from network to network.
+	"64:ff9b:1::/48",  // NAT64 of a site (RFC 8215)
+	"2001::/32",       // Teredo (RFC 4380)
+	"::ffff:0:0:0/96", // SIIT (RFC 7915)
 )
 
 // inside are the addresses that are refused where a guard is wanted, unless they are allowed.
@@ -44,10 +48,9 @@ var embedding = []struct {
 	prefix netip.Prefix
 	byte   int
 }{
-	{netip.MustParsePrefix("64:ff9b::/96"), 12},   // NAT64 (RFC 6052)
-	{netip.MustParsePrefix("64:ff9b:1::/48"), 12}, // NAT64 (RFC 8215)
-	{netip.MustParsePrefix("2002::/16"), 2},       // 6to4 (RFC 3056)
-	{netip.MustParsePrefix("::/96"), 12},          // IPv4-compatible (RFC 4291)
+	{netip.MustParsePrefix("64:ff9b::/96"), 12}, // NAT64 (RFC 6052)
+	{netip.MustParsePrefix("2002::/16"), 2},     // 6to4 (RFC 3056)
+	{netip.MustParsePrefix("::/96"), 12},        // IPv4-compatible (RFC 4291)
 }
 
 func prefixes(texts ...string) []netip.Prefix {

@@ -99,6 +99,7 @@ func TestAddressesThatAreRefused(t *testing.T) {
 	for host, want := range map[string]string{
 		"169.254.169.254": never, "[fe80::1]": never, "[fe80::1%25lo]": never, "224.0.0.1": never, "[ff02::1]": never, "255.255.255.255": never, "0.0.0.0": never, "[::]": never,
 		"[::ffff:169.254.169.254]": never, "[::ffff:a9fe:a9fe]": never, "[64:ff9b::169.254.169.254]": never, "[2002:a9fe:a9fe::1]": never, "[::169.254.169.254]": never,
+		"[64:ff9b:1:a9fe:a9:fe00:808:808]": never, "[2001::1]": never, "[::ffff:0:169.254.169.254]": never,
 		"[fd00:ec2::254]": never, "100.100.100.200": never, "metadata.example": never, "nat.example": never,
 		"127.0.0.1": guard, "127.9.9.9": guard, "[::1]": guard, "10.0.0.1": guard, "172.16.0.1": guard, "172.31.255.255": guard, "192.168.1.1": guard, "[fd12::1]": guard, "100.64.0.1": guard,
 		"[::ffff:127.0.0.1]": guard, "[64:ff9b::10.0.0.1]": guard, "[2002:7f00:1::]": guard, "inside.example": guard, "loop.example": guard, "six.example": guard, "mapped.example": guard,

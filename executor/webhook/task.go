@@ -83,22 +83,19 @@ func (t *Task) Kind() string { return kind }
 // Needs returns "webhook".
 func (t *Task) Needs() string { return kind }
 
-// String returns method and url. Of the url, a password and the values of the query are left out, as headers and body are: secrets
-// belong there.
+// String returns method and url. Of the url, user, password and query are left out, as headers and body are: secrets belong
+// there, and not into the path, which is shown.
 func (t *Task) String() string {
 	u, err := url.Parse(t.url)
 	if err != nil {
 		return t.method
 	}
+	query := ""
 	if u.RawQuery != "" {
-		u.RawQuery = "…"
+		query = "?…"
 	}
-	u.Fragment = ""
-	text := u.Redacted()
-	if before, found := strings.CutSuffix(text, "?"+u.RawQuery); found {
-		text = before + "?…"
-	}
-	return t.method + " " + text
+	u.User, u.RawQuery, u.Fragment, u.ForceQuery = nil, "", "", false
+	return t.method + " " + u.String() + query
 }
 
 // document is the JSON of a task; what is default is left out.

@@ -187,6 +187,8 @@ func TestHowARequestEnds(t *testing.T) {
 			}
 		case "/loop":
 			http.Redirect(w, r, "/loop", http.StatusFound)
+		case "/303":
+			http.Redirect(w, r, "/202", http.StatusSeeOther)
 		case "/away":
 			http.Redirect(w, r, "gopher://example.com/", http.StatusFound)
 		}
@@ -203,6 +205,8 @@ func TestHowARequestEnds(t *testing.T) {
 		{"/799", "", "status 799, expected 2xx", "", ""},
 		{"/breaks", "", "status 200 OK, but the answer broke off: unexpected EOF", "", "half"},
 		{"/long", "", "", "the answer is longer than 8 MiB; its rest was not read", "-"},
+		{"/303", "", "", "", ""},
+		{"/303", "303", "", "", "-"},
 		{"/loop", "", "more than 5 redirects", "", "-"},
 		{"/away", "", "redirect to gopher, which is neither http nor https", "", "-"},
 	} {
@@ -228,38 +232,60 @@ func TestHowARequestEnds(t *testing.T) {
 	}
 }
 
-// SR05: a redirect to another host takes none of the task's headers along.
+// SR05: a redirect to another host takes none of the task's headers along, not even back, and no body at all.
 func TestHeadersStayWithTheirHost(t *testing.T) {
 	var seen http.Header
-	other := serve(t, func(_ http.ResponseWriter, r *http.Request) { seen = r.Header })
-	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/here" {
-			http.Redirect(w, r, "/there", http.StatusFound)
-			return
+	var server *httptest.Server
+	other := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if seen = r.Header; r.URL.Path == "/back" {
+			http.Redirect(w, r, server.URL+"/there", http.StatusFound)
 		}
-		if r.URL.Path == "/there" {
-			seen = r.Header
-			return
+	})
+	server = serve(t, func(w http.ResponseWriter, r *http.Request) {
+		seen = r.Header
+		switch r.URL.Path {
+		case "/here":
+			http.Redirect(w, r, "/there", http.StatusTemporaryRedirect)
+		case "/away":
+			http.Redirect(w, r, other.URL, http.StatusFound)
+		case "/body":
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		case "/round":
+			http.Redirect(w, r, other.URL+"/back", http.StatusFound)
 		}
-		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
 	})
 	e := webhook.New(webhook.Options{})
-	task := func(path string) ruqi.Task {
-		return webhook.Request("POST", server.URL+path+"?q=secret").WithHeader("X-Api-Key", "secret").WithHeader("Authorization", "Bearer secret").WithJSON(json.RawMessage(`{}`))
+	send := func(path string) (ruqi.Result, http.Header) {
+		seen = nil
+		result, _ := run(t, e, webhook.Request("POST", server.URL+path+"?q=secret").WithHeader("X-Api-Key", "secret").WithHeader("Authorization", "Bearer secret").WithJSON(json.RawMessage(`{"a":"secret"}`)))
+		return result, seen
 	}
-	if result, _ := run(t, e, task("/here")); result.Err != nil || seen.Get("X-Api-Key") != "secret" {
+	if result, seen := send("/here"); result.Err != nil || seen.Get("X-Api-Key") != "secret" {
 		t.Errorf("within the host: %v, %v", result.Err, seen)
 	}
-	if result, _ := run(t, e, task("/away")); result.Err != nil {
-		t.Fatal(result.Err)
-	}
-	for name := range seen {
-		if strings.Contains(seen.Get(name), "secret") {
-			t.Errorf("the other host got %s: %s", name, seen.Get(name))
+	for _, path := range []string{"/away", "/round"} {
+		result, seen := send(path)
+		if result.Err != nil || seen.Get("Ruqi-Run-Id") != "7" {
+			t.Errorf("%s: %v, %v", path, result.Err, seen)
+		}
+		for name := range seen {
+			if strings.Contains(seen.Get(name), "secret") {
+				t.Errorf("%s: %s: %s came along", path, name, seen.Get(name))
+			}
 		}
 	}
-	if seen.Get("Ruqi-Run-Id") != "7" {
-		t.Errorf("the other host got %v", seen)
+	if result, seen := send("/body"); result.Err == nil || !strings.Contains(result.Err.Error(), "would get the body") || seen.Get("X-Api-Key") != "secret" {
+		t.Errorf("a body for another host: %v, %v", result.Err, seen)
+	}
+}
+
+// A small body and a small param make no large request.
+func TestABodyDoesNotGrowWithoutBound(t *testing.T) {
+	server := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request arrived") })
+	task := webhook.Request("POST", server.URL).WithJSON(json.RawMessage(`"` + strings.Repeat("{{x}}", 12_000) + `"`))
+	result, _ := run(t, webhook.New(webhook.Options{}), task, func(r *ruqi.Run) { r.Params = json.RawMessage(`{"x":"` + strings.Repeat("y", 60_000) + `"}`) })
+	if result.Err == nil || !strings.Contains(result.Err.Error(), "larger than 1 MiB") {
+		t.Errorf("%v", result.Err)
 	}
 }
 
@@ -310,7 +336,7 @@ func TestAHostGetsSoManyAtOnce(t *testing.T) {
 func TestATaskIsWrittenWithoutSecrets(t *testing.T) {
 	for url, want := range map[string]string{
 		"http://example.com/a":                      "POST http://example.com/a",
-		"https://ann:secret@example.com/a?k=secret": "POST https://ann:xxxxx@example.com/a?…",
+		"https://ann:secret@example.com/a?k=secret": "POST https://example.com/a?…",
 		"http://example.com/#frag":                  "POST http://example.com/",
 	} {
 		task := webhook.Request("", url).WithHeader("X-Key", "secret").WithJSON(json.RawMessage(`"secret"`))

@@ -408,6 +408,7 @@ func queueWaiting(p *probe) {
 		equal(p, "the number of rows shown at the limit", len(d.Queued), 0)
 	}
 	p.finish(owner, ended(running.ID, ruqi.RunSucceeded))
+	equal(p, "Waiting when nothing is active any more", due().Waiting, 3)
 	for range 5 { // two by hand, three fires
 		p.clock.move(time.Second)
 		c := p.claim(request(owner), func(_ time.Time, d ruqi.Due) *ruqi.Plan {

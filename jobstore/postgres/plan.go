@@ -226,9 +226,9 @@ func copyTime(t *time.Time) *time.Time {
 
 var sqlAdvance = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(2, jobTypes...) + `) v (` + jobNames + `)), ` + counted + ` ` + advance + ` RETURNING j.seq, (SELECT at FROM counted)`
 
-// sqlCancelJob passes over rows that another holds: these are being ended or asked to.
+// sqlCancelJob waits for who has a run: a write of output, which is over soon, or an end, which waits for the job for a second at most.
 const sqlCancelJob = `UPDATE rq_run r SET cancel_by = $2 FROM (SELECT a.id FROM rq_run a WHERE a.job_id = $1 AND a.state < 2 AND a.` + stateIs + ` 1 AND a.cancel_by IS NULL
-	ORDER BY a.id FOR NO KEY UPDATE SKIP LOCKED) v WHERE r.id = v.id`
+	ORDER BY a.id FOR NO KEY UPDATE) v WHERE r.id = v.id`
 
 const sqlStart = `UPDATE rq_run r SET state = 1, started = $2, instance = $3, epoch = $4 FROM unnest($1::bigint[]) v (id)
 	WHERE r.id = v.id AND r.` + stateIs + ` 0 RETURNING ` + runColumns

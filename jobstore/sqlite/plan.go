@@ -96,7 +96,7 @@ func (cl *claim) offer(taken []*candidate) ([]ruqi.Due, error) {
 		offer[i] = ruqi.Due{Job: c.JobRecord, Active: c.active}
 		// Claimed.Jobs returns the record once more, with memory of its own.
 		c.Spec, c.Tags = slices.Clone(c.spec), slices.Clone(c.tags)
-		if c.active > 0 { // else nothing would have to wait
+		if c.active > 0 || len(c.rows) > 0 { // else nothing waits
 			n, err := cl.count(sqlWaiting, c.ID)
 			if err != nil {
 				return nil, err
