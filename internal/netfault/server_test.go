@@ -83,6 +83,9 @@ func (s *server) answer(conn net.Conn) {
 			return
 		}
 		if _, err := io.WriteString(conn, "re: "+line); err != nil {
+			if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) { // it came before the answer went out
+				s.heard <- "reset"
+			}
 			return
 		}
 	}
