@@ -335,8 +335,11 @@ func (s *Scheduler) reconcile(ctx context.Context) {
 		s.doubt.Store(true)
 		return
 	}
-	known := s.finished.ids() // what is active or ending now; no other can come, what ends meanwhile is known
-	for _, a := range s.runs.all() {
+	// What is active or ending now; no other can come. A run that ends is among those ending before it leaves the active ones, so
+	// the active ones are read first: the other way round one would be in neither, and be taken for lost.
+	active := s.runs.all()
+	known := s.finished.ids()
+	for _, a := range active {
 		known[a.run.ID] = true
 	}
 	owner, query := s.lease.owner(), RunQuery{States: []RunState{RunRunning}, Limit: MaxPage}
