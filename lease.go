@@ -335,13 +335,7 @@ func (s *Scheduler) reconcile(ctx context.Context) {
 		s.doubt.Store(true)
 		return
 	}
-	// What is active or ending now; no other can come. A run that ends is among those ending before it leaves the active ones, so
-	// the active ones are read first: the other way round one would be in neither, and be taken for lost.
-	active := s.runs.all()
-	known := s.finished.ids()
-	for _, a := range active {
-		known[a.run.ID] = true
-	}
+	known := s.inHand() // no other can come
 	owner, query := s.lease.owner(), RunQuery{States: []RunState{RunRunning}, Limit: MaxPage}
 	for {
 		page, err := s.store.Runs(ctx, query)
@@ -362,6 +356,17 @@ func (s *Scheduler) reconcile(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// inHand are the runs that are active or ending. One that ends is among those ending before it leaves the active ones, so the active ones
+// are read first: the other way round one could be in neither, and be taken for lost.
+func (s *Scheduler) inHand() map[int64]bool {
+	active := s.runs.all()
+	known := s.finished.ids()
+	for _, a := range active {
+		known[a.run.ID] = true
+	}
+	return known
 }
 
 // endUnstarted ends one run that this instance claimed and never started.
