@@ -29,8 +29,22 @@ func (s *Scheduler) editOne(ctx context.Context, id string, decide func(now time
 		s.unread.forget(id)
 		s.kick()
 		s.emitSettled(runs)
+		for i := range recs {
+			s.removeIfFinished(ctx, &recs[i])
+		}
 	}
 	return recs, runs, err
+}
+
+// removeIfFinished removes a job that is to be deleted when it has finished, if it was the edit that finished it, or that asked for
+// its removal: no run of it may end any more and take it along.
+func (s *Scheduler) removeIfFinished(ctx context.Context, rec *JobRecord) {
+	if rec.State != JobFinished {
+		return
+	}
+	if spec, err := s.specOf(rec); err == nil && spec.Policy.DeleteWhenFinished {
+		s.removeIfDone(ctx, rec.ID)
+	}
 }
 
 // AddJob implements Operations.
