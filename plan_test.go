@@ -245,35 +245,43 @@ func TestWalkGivesUpAfterItsBound(t *testing.T) {
 	}
 }
 
+// Now is before, in and after the jitter of the newest fire.
 func TestEveryDueFireIsCountedOnceWhateverTheWay(t *testing.T) {
-	for _, limit := range []int{1, 2, 3, 7, 100} {
-		for n := range 250 {
-			first := noon.Add(-time.Duration(n) * time.Minute)
-			for name, trigger := range map[string]Trigger{"walked": grid{step: time.Minute}, "counted": countingGrid{grid{step: time.Minute}}} {
-				spec := &JobSpec{ID: "j", Trigger: trigger, Policy: Policy{Jitter: 45 * time.Second}}
-				now := noon.Add(20 * time.Second)
-				start := jittered(spec, first)
-				if start.due.After(now) {
-					continue
-				}
-				all, err := dueFires(spec, start, now, limit)
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := int64(0)
-				for m := first; !m.After(now); m = m.Add(time.Minute) {
-					if !jittered(spec, m).due.After(now) {
-						want++
-					}
-				}
-				if all.count() != want || len(all.newest) != min(limit, int(want)) {
-					t.Fatalf("%s, limit %d, %d minutes: counted %d (%d newest), want %d", name, limit, n, all.count(), len(all.newest), want)
-				}
-				if all.next == nil || !all.next.due.After(now) || all.next.nominal.Sub(all.newest[len(all.newest)-1].nominal) != time.Minute {
-					t.Fatalf("%s, limit %d, %d minutes: next is %v after %v", name, limit, n, all.next, all.newest)
+	for _, late := range []time.Duration{0, 10 * time.Second, 20 * time.Second, 40 * time.Second} {
+		for _, limit := range []int{1, 2, 3, 7, 100} {
+			for n := range 250 {
+				for name, trigger := range map[string]Trigger{"walked": grid{step: time.Minute}, "counted": countingGrid{grid{step: time.Minute}}} {
+					what := fmt.Sprintf("%s, limit %d, %d minutes, %s after the last", name, limit, n, late)
+					dueFiresAreCounted(t, what, trigger, noon.Add(late), n, limit)
 				}
 			}
 		}
+	}
+}
+
+// dueFiresAreCounted looks at now for the fires of n minutes before noon.
+func dueFiresAreCounted(t *testing.T, what string, trigger Trigger, now time.Time, n, limit int) {
+	first := noon.Add(-time.Duration(n) * time.Minute)
+	spec := &JobSpec{ID: "j", Trigger: trigger, Policy: Policy{Jitter: 45 * time.Second}}
+	start := jittered(spec, first)
+	if start.due.After(now) {
+		return
+	}
+	all, err := dueFires(spec, start, now, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := int64(0)
+	for m := first; !m.After(now); m = m.Add(time.Minute) {
+		if !jittered(spec, m).due.After(now) {
+			want++
+		}
+	}
+	if all.count() != want || len(all.newest) != min(limit, int(want)) {
+		t.Fatalf("%s: counted %d (%d newest), want %d", what, all.count(), len(all.newest), want)
+	}
+	if all.next == nil || !all.next.due.After(now) || all.next.nominal.Sub(all.newest[len(all.newest)-1].nominal) != time.Minute {
+		t.Fatalf("%s: next is %v after %v", what, all.next, all.newest)
 	}
 }
 
