@@ -232,6 +232,45 @@ func TestHowARequestEnds(t *testing.T) {
 	}
 }
 
+// A target that switches to another protocol, which nobody asked for, says nothing that could be waited for: its connection would not
+// even hear when the run is to end.
+func TestAnAnswerInAnotherProtocolEnds(t *testing.T) {
+	gone := make(chan struct{})
+	defer close(gone)
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		c, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = c.Close() }()
+		_, _ = io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\nhello")
+		<-gone
+	})
+	ended := make(chan ruqi.Result, 1)
+	go func() {
+		result, _ := run(t, webhook.New(webhook.Options{}), webhook.Request("GET", server.URL))
+		ended <- result
+	}()
+	select {
+	case result := <-ended:
+		if result.Err == nil || !strings.Contains(result.Err.Error(), "status 101 Switching Protocols, expected 2xx") {
+			t.Errorf("it ended with %v", result.Err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it does not end")
+	}
+}
+
+// The head of an answer is bounded as its body is.
+func TestAHeadThatIsTooLong(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Long", strings.Repeat("x", 1<<20)) })
+	result, _ := run(t, webhook.New(webhook.Options{}), webhook.Request("GET", server.URL))
+	if result.Err == nil || !strings.Contains(result.Err.Error(), "headers exceeded") {
+		t.Errorf("it ended with %v", result.Err)
+	}
+}
+
 // SR05: a redirect to another host takes none of the task's headers along, not even back, and no body at all.
 func TestHeadersStayWithTheirHost(t *testing.T) {
 	var seen http.Header
@@ -286,6 +325,11 @@ func TestABodyDoesNotGrowWithoutBound(t *testing.T) {
 	result, _ := run(t, webhook.New(webhook.Options{}), task, func(r *ruqi.Run) { r.Params = json.RawMessage(`{"x":"` + strings.Repeat("y", 60_000) + `"}`) })
 	if result.Err == nil || !strings.Contains(result.Err.Error(), "larger than 1 MiB") {
 		t.Errorf("%v", result.Err)
+	}
+	begin := time.Now() // and it costs no more to find that out of a param that is to be written as JSON first
+	result, _ = run(t, webhook.New(webhook.Options{}), task, func(r *ruqi.Run) { r.Params = json.RawMessage(`{"x":[` + strings.Repeat("1,", 30_000) + `1]}`) })
+	if took := time.Since(begin); result.Err == nil || !strings.Contains(result.Err.Error(), "larger than 1 MiB") || took > 3*time.Second {
+		t.Errorf("after %s: %v", took, result.Err)
 	}
 }
 
