@@ -100,7 +100,7 @@ var errNotAll = errors.New("not all could be taken over")
 
 // importJobs adds what was found, and says of the rest why not.
 func (a *app) importJobs(ctx context.Context, found kubernetes.Result, dryRun bool) error {
-	say := func(line string) { _, _ = fmt.Fprintln(a.Stderr, "ruqi: "+line) } // as good as it goes
+	say := func(line string) { _, _ = fmt.Fprintln(a.Stderr, "ruqi: "+escape(line)) } // as good as it goes
 	for _, line := range found.Skipped {
 		say(line)
 	}

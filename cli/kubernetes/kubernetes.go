@@ -3,10 +3,13 @@
 package kubernetes
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -100,9 +103,13 @@ type container struct {
 	Security  any   `yaml:"securityContext"`
 }
 
-// Read reads the documents of a file. Its error is for a file that is not YAML.
+// Read reads the documents of a file. Its error is for a file that is not YAML in UTF-8.
 func Read(name string, data []byte, options Options) (Result, error) {
 	var r Result
+	data = bytes.TrimPrefix(data, []byte("\uFEFF")) // a byte order mark
+	if !utf8.Valid(data) {
+		return r, fmt.Errorf("%s: not UTF-8", name)
+	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
 		var fault yaml.Error
@@ -132,10 +139,13 @@ func (r *Result) document(name string, node ast.Node, options Options) {
 		return
 	}
 	if head.Kind == "List" || head.Kind == "CronJobList" {
-		if items := member(node, "items"); items != nil {
+		switch items := member(node, "items").(type) {
+		case *ast.SequenceNode:
 			for _, item := range items.Values {
 				r.document(name, item, options)
 			}
+		case *ast.AliasNode:
+			r.Refused = append(r.Refused, fmt.Sprintf("%s: %s: its items stand elsewhere (an alias), where they are not read", where, head.Kind))
 		}
 		return
 	}
@@ -159,10 +169,10 @@ func (r *Result) document(name string, node ast.Node, options Options) {
 	}
 }
 
-// member returns the list that a mapping has under a key.
-func member(node ast.Node, key string) *ast.SequenceNode {
+// member returns what a mapping has under a key, or nil.
+func member(node ast.Node, key string) ast.Node {
 	var values []*ast.MappingValueNode
-	switch n := node.(type) {
+	switch n := unanchored(node).(type) {
 	case *ast.MappingNode:
 		values = n.Values
 	case *ast.MappingValueNode:
@@ -170,16 +180,23 @@ func member(node ast.Node, key string) *ast.SequenceNode {
 	}
 	for _, v := range values {
 		if v.Key.GetToken().Value == key {
-			list, _ := v.Value.(*ast.SequenceNode)
-			return list
+			return unanchored(v.Value)
 		}
 	}
 	return nil
 }
 
+// unanchored is the node itself where it has an anchor for others to refer to.
+func unanchored(node ast.Node) ast.Node {
+	if a, anchored := node.(*ast.AnchorNode); anchored {
+		return a.Value
+	}
+	return node
+}
+
 // lineOf is the line of a node's first key.
 func lineOf(node ast.Node) int {
-	switch n := node.(type) {
+	switch n := unanchored(node).(type) {
 	case *ast.MappingNode:
 		if len(n.Values) > 0 {
 			return n.Values[0].Key.GetToken().Position.Line
@@ -282,7 +299,8 @@ func seconds(n *int64, otherwise time.Duration) string {
 	if n == nil {
 		return duration.Format(otherwise)
 	}
-	return duration.Format(time.Duration(*n) * time.Second)
+	const most = math.MaxInt64 / int64(time.Second)
+	return duration.Format(time.Duration(min(max(*n, -most), most)) * time.Second)
 }
 
 // trigger reads the schedule, or says why it cannot be.
@@ -342,6 +360,9 @@ func (p *podSpec) task(note func(string, ...any)) (task map[string]any, faults [
 		if v.Value != nil {
 			value = expand(*v.Value, env)
 		}
+		if len(value) > maxValue {
+			return nil, append(faults, fmt.Sprintf("env %s is longer than 128 KiB with its variables", v.Name))
+		}
 		env[v.Name] = value
 	}
 	if len(c.EnvFrom) > 0 {
@@ -350,7 +371,10 @@ func (p *podSpec) task(note func(string, ...any)) (task map[string]any, faults [
 	argv := make([]string, 0, len(c.Command)+len(c.Args))
 	for _, list := range [][]string{c.Command, c.Args} {
 		for _, arg := range list {
-			argv = append(argv, expand(arg, env))
+			if arg = expand(arg, env); len(arg) > maxValue {
+				return nil, append(faults, "the command has an argument longer than 128 KiB with its variables")
+			}
+			argv = append(argv, arg)
 		}
 	}
 	task = map[string]any{"kind": "command", "argv": argv}
@@ -363,10 +387,14 @@ func (p *podSpec) task(note func(string, ...any)) (task map[string]any, faults [
 	return task, faults
 }
 
-// expand puts variables in the place of $(NAME), as Kubernetes does: what is not defined stays as it is, and $$ is one $.
+// maxValue bounds arguments and variables, in bytes: Linux takes none that are longer.
+const maxValue = 128 << 10
+
+// expand puts variables in the place of $(NAME), as Kubernetes does: what is not defined stays as it is, and $$ is one $. It ends early
+// where the text has become longer than maxValue.
 func expand(text string, env map[string]string) string {
 	var b strings.Builder
-	for i := 0; i < len(text); i++ {
+	for i := 0; i < len(text) && b.Len() <= maxValue; i++ {
 		if text[i] != '$' || i+1 == len(text) {
 			b.WriteByte(text[i])
 			continue
