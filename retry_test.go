@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
@@ -228,6 +229,42 @@ func TestFiresGoOnBesideAttempts(t *testing.T) {
 			t.Errorf("got %q, want %q", told, want)
 		}
 		w.stop()
+	})
+}
+
+// A picky store takes no end with a certain reason.
+type picky struct{ *memory.Store }
+
+func (p *picky) Finish(ctx context.Context, o ruqi.Owner, all []ruqi.Done) ([]int64, error) {
+	for i := range all {
+		if all[i].Run.Reason == errBroken.Error() {
+			return nil, errors.New("a text that cannot be stored")
+		}
+	}
+	return p.Store.Finish(ctx, o, all)
+}
+
+// What follows from an end follows, too, when the store refuses the end and a plain failure is written in its place.
+func TestAnEndThatIsRefusedIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(t, &picky{memory.Open(memory.Options{})}, newRegistry(), ruqi.Options{})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		policy := ruqi.Policy{Retry: &ruqi.Retry{Max: 2}, DeleteWhenFinished: true}
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.Date(time.Now().Add(time.Second)), Task: ruqi.Do(failing(9)), Policy: policy}, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		if told := attempts(t, runs(t, s, "x")); !slices.Equal(told, []string{"1 failed 0s", "2 failed 10s", "3 failed 20s"}) {
+			t.Errorf("got %q", told)
+		}
+		if job, err := s.Job(t.Context(), "x"); !errors.Is(err, ruqi.ErrNotFound) {
+			t.Errorf("the job is still there: %s, %v", job.State, err)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
 	})
 }
 
