@@ -24,7 +24,7 @@ func planJob(now time.Time, due Due, spec *JobSpec, free int, unsettled time.Tim
 		NextNominal: job.NextNominal, NextDue: job.NextDue, RunCount: job.RunCount,
 	}
 	fires := job.State == JobActive && job.NextDue != nil && !job.NextDue.After(now)
-	if fires && due.Active >= spec.Policy.limit() && spec.Policy.Overlap == OverlapSkip && !job.NextDue.After(unsettled) {
+	if fires && due.Active >= spec.Policy.limit() && !job.NextDue.After(unsettled) {
 		fires = false
 	}
 	if fires {

@@ -199,19 +199,26 @@ func TestPlanJob(t *testing.T) {
 
 // After an outage ends of runs may be missing: a fire of it finds no limit yet, one that came later does.
 func TestAFireOfAnOutageWaitsForEnds(t *testing.T) {
-	spec := &JobSpec{ID: "j", Trigger: grid{step: time.Minute}, Task: textTask{}, Policy: Policy{}.WithDefaults()}
 	for _, c := range []struct {
 		what      string
+		overlap   Overlap
 		active    int
+		waiting   int
 		unsettled time.Duration // after noon, when the fire is due
 		ok        bool
 		state     RunState
 	}{
-		{"at the limit, of the outage", 1, 0, false, ""},
-		{"at the limit, after it", 1, -time.Microsecond, true, RunSkipped},
-		{"below the limit, of the outage", 0, time.Hour, true, RunRunning},
+		{"at the limit, of the outage", OverlapSkip, 1, 0, 0, false, ""},
+		{"at the limit, after it", OverlapSkip, 1, 0, -time.Microsecond, true, RunSkipped},
+		{"below the limit, of the outage", OverlapSkip, 0, 0, time.Hour, true, RunRunning},
+		{"no more may wait, of the outage", OverlapQueueOne, 1, 1, 0, false, ""},
+		{"no more may wait, after it", OverlapQueueOne, 1, 1, -time.Microsecond, true, RunSkipped},
+		{"it would cancel what runs, of the outage", OverlapCancelRunning, 1, 0, 0, false, ""},
+		{"it cancels what runs, after it", OverlapCancelRunning, 1, 0, -time.Microsecond, true, RunQueued},
+		{"there is no limit, of the outage", OverlapAllow, 1, 0, time.Hour, true, RunRunning},
 	} {
-		due := Due{Job: JobRecord{ID: "j", State: JobActive, NextNominal: at(0), NextDue: at(0)}, Active: c.active}
+		spec := &JobSpec{ID: "j", Trigger: grid{step: time.Minute}, Task: textTask{}, Policy: Policy{Overlap: c.overlap}.WithDefaults()}
+		due := Due{Job: JobRecord{ID: "j", State: JobActive, NextNominal: at(0), NextDue: at(0)}, Active: c.active, Waiting: c.waiting}
 		plan, taken, ok, err := planJob(noon, due, spec, 1, noon.Add(c.unsettled))
 		if err != nil || ok != c.ok {
 			t.Errorf("%s: planned %t, %v", c.what, ok, err)
