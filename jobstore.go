@@ -66,7 +66,7 @@ type JobStore interface {
 	// It returns at most one Plan a job, in any order; a job without a plan stays as it is.
 	//
 	// A plan sets the job's state, reason, next times and run count (nothing else of the
-	// record), asks running runs to end where it says so, inserts its rows (running ones with this owner and Started = now) and
+	// record), asks active runs to end where it says so, inserts its rows (running ones with this owner and Started = now) and
 	// turns the queued rows in Plan.Start into running ones of this owner. A row whose unique key
 	// (JobID, Cause, Nominal, Attempt) exists is left out silently: the fire has its outcome already.
 	//
@@ -243,7 +243,8 @@ type Plan struct {
 	RunCount    int64
 	// Remove deletes the job if, after this plan, none of its runs is queued or running.
 	Remove bool
-	// Cancel asks the job's running runs to end, in this name, as JobStore.Cancel does. Empty: it does not.
+	// Cancel asks the job's active runs to end, in this name, as JobStore.Cancel does: the running ones, and the queued rows of batches,
+	// which end at once and are not among those to start. Empty: it does not.
 	Cancel string
 	// Runs are new rows: born running, queued, or ended.
 	Runs []Run

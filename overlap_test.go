@@ -183,6 +183,26 @@ func TestABatchThatWaits(t *testing.T) {
 	})
 }
 
+// What is left of a batch is active, and not wanted any more when a newer fire comes.
+func TestANewerFireCancelsWhatIsLeftOfABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		begin := time.Now()
+		policy := ruqi.Policy{Overlap: ruqi.OverlapCancelRunning, Coalesce: ptr(false)}
+		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(90 * time.Second)), Policy: policy})
+		w.s.Pause()
+		time.Sleep(4*time.Minute + time.Second)
+		w.s.Resume() // four fires are due
+		time.Sleep(2 * time.Minute)
+		want := []string{"60: 241-300 cancelled", "120: --300 cancelled", "180: --300 cancelled", "240: --300 cancelled", "300: 300-360 cancelled", "360: 360-- running"}
+		if told := outcomes(begin, runs(t, w.s, "x")); !slices.Equal(told, want) {
+			t.Errorf("got %q, want %q", told, want)
+		}
+		w.stop()
+	})
+}
+
 // When an instance comes back, what waited is started, and waits no longer: the fire that became due meanwhile takes its place.
 func TestAFireTakesThePlaceOfOneThatStarts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

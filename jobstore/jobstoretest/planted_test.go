@@ -144,6 +144,19 @@ var claimFaults = []fault{
 			})
 		}
 	}),
+	breaking("forgets what is left of a batch when a plan cancels", "Claim/cancel a batch by a plan", func(b *broken) {
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			return b.Store.Claim(ctx, r, func(now time.Time, due []ruqi.Due) []ruqi.Plan {
+				plans := decide(now, due)
+				for i := range plans {
+					if plans[i].Cancel != "" && due[0].Active > 1 {
+						plans[i].Cancel = ""
+					}
+				}
+				return plans
+			})
+		}
+	}),
 	breaking("forgets that a plan asks runs to end", "Claim/cancel by a plan", func(b *broken) {
 		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
 			return b.Store.Claim(ctx, r, func(now time.Time, due []ruqi.Due) []ruqi.Plan {

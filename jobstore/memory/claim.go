@@ -175,7 +175,7 @@ func (s *Store) carryOutOne(now int64, owner *life, p *ruqi.Plan, j *job, claime
 		offered = j.history.startable(j, now)
 	}
 	if p.Cancel != "" {
-		j.history.cancelRunning(p.Cancel)
+		s.cancelActive(j.history, p.Cancel, now)
 	}
 	s.setState(j, jobStateOf(p.State))
 	j.setReason(p.Reason)

@@ -36,6 +36,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "start", sql: sqlStart},
 		{name: "waiting", sql: sqlWaiting},
 		{name: "cancel job", sql: sqlCancelJob},
+		{name: "cancel batches", sql: sqlCancelBatches},
 		{name: "finish", sql: sqlFinish},
 		{name: "finish more", sql: sqlFinishMore},
 		{name: "delete more", sql: sqlDeleteMore},
