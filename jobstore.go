@@ -67,7 +67,7 @@ type JobStore interface {
 	//
 	// A plan sets the job's state, reason, next times and run count (nothing else of the
 	// record), asks active runs to end where it says so, inserts its rows (running ones with this owner and Started = now) and
-	// turns the queued rows in Plan.Start into running ones of this owner. A row whose unique key
+	// turns the queued rows in Plan.Start into running ones of this owner, with the task of Plan.Task. A row whose unique key
 	// (JobID, Cause, Nominal, Attempt) exists is left out silently: the fire has its outcome already.
 	//
 	// ErrLeaseLost when the owner's lease is not alive on the store's clock: nothing is taken.
@@ -250,6 +250,8 @@ type Plan struct {
 	Runs []Run
 	// Start names queued rows to start.
 	Start []int64
+	// Task is what these rows run, where their job was changed while they waited. Empty: what they say already.
+	Task string
 }
 
 // A ClaimRequest says what an instance can take.

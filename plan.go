@@ -70,6 +70,9 @@ func (d *decision) startQueued(inTurn func(*Run) bool) {
 			d.active++
 		}
 		d.plan.Start = append(d.plan.Start, run.ID)
+		if task := taskText(d.spec); run.Task != task {
+			d.plan.Task = task
+		}
 		d.free--
 		if run.Batch == 0 && run.Cause == CauseSchedule {
 			d.due.Waiting-- // it waits no longer

@@ -157,6 +157,17 @@ var claimFaults = []fault{
 			})
 		}
 	}),
+	breaking("forgets what a row runs that starts", "Claim/the task of what starts", func(b *broken) {
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			return b.Store.Claim(ctx, r, func(now time.Time, due []ruqi.Due) []ruqi.Plan {
+				plans := decide(now, due)
+				for i := range plans {
+					plans[i].Task = ""
+				}
+				return plans
+			})
+		}
+	}),
 	breaking("forgets that a plan asks runs to end", "Claim/cancel by a plan", func(b *broken) {
 		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
 			return b.Store.Claim(ctx, r, func(now time.Time, due []ruqi.Due) []ruqi.Plan {

@@ -185,6 +185,9 @@ func (s *Store) carryOutOne(now int64, owner *life, p *ruqi.Plan, j *job, claime
 			if r.id == id && r.state == queued {
 				s.dequeue(r)
 				r.started = now
+				if p.Task != "" && p.Task != r.what.task {
+					r.what = &what{r.what.name, p.Task}
+				}
 				s.run(r, owner)
 				claimed.Runs = append(claimed.Runs, ruqi.Run{})
 				s.view(r, &claimed.Runs[len(claimed.Runs)-1])

@@ -41,6 +41,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "apply full", sql: sqlApplyFull},
 		{name: "advance", sql: sqlAdvance},
 		{name: "start", sql: sqlStart},
+		{name: "set task", sql: sqlSetTask},
 		{name: "insert runs", sql: sqlInsertRuns},
 		{name: "born", sql: sqlBorn},
 		{name: "begun runs", sql: sqlBegunRuns},

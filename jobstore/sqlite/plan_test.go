@@ -34,6 +34,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "advance", sql: sqlAdvance},
 		{name: "settle", sql: sqlSettle},
 		{name: "start", sql: sqlStart},
+		{name: "set task", sql: sqlSetTask},
 		{name: "waiting", sql: sqlWaiting},
 		{name: "cancel job", sql: sqlCancelJob},
 		{name: "cancel batches", sql: sqlCancelBatches},
