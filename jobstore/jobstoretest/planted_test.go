@@ -157,6 +157,15 @@ var claimFaults = []fault{
 			})
 		}
 	}),
+	breaking("hastens nothing", "EditJobs/hasten", func(b *broken) {
+		b.edit = func(ctx context.Context, q ruqi.JobQuery, decide decideEdit) ([]ruqi.JobRecord, []ruqi.Run, error) {
+			return b.Store.EditJobs(ctx, q, func(now time.Time, id string, old *ruqi.JobRecord, active int) ruqi.Change {
+				change := decide(now, id, old, active)
+				change.Hasten = false
+				return change
+			})
+		}
+	}),
 	breaking("forgets what a row runs that starts", "Claim/the task of what starts", func(b *broken) {
 		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
 			return b.Store.Claim(ctx, r, func(now time.Time, due []ruqi.Due) []ruqi.Plan {

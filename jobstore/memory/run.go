@@ -293,6 +293,20 @@ func (s *Store) dequeue(r *run) {
 	}
 }
 
+// hasten makes queued rows due now that would be later, but those of further attempts.
+func (s *Store) hasten(h *history, now int64) {
+	if h == nil {
+		return
+	}
+	for _, r := range slices.Clone(h.queued) {
+		if r.due > now && s.causes[r.cause] != ruqi.CauseRetry {
+			s.dequeue(r)
+			r.due = now
+			s.enqueue(r)
+		}
+	}
+}
+
 // end ends a row that is alive. Its job is placed by the caller.
 func (s *Store) end(r *run, state runState, reason string, finished int64) {
 	h := r.history

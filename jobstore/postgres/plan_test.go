@@ -75,6 +75,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "cancel running", sql: sqlCancelRunning},
 		{name: "cancel job", sql: sqlCancelJob, sort: "locks in the order of ids"},
 		{name: "cancel batches", sql: sqlCancelBatches, sort: "locks in the order of ids"},
+		{name: "hasten", sql: sqlHasten, sort: "locks in the order of ids"},
 		{name: "extents", sql: sqlExtents, sort: "locks in the order of ids"},
 		{name: "set extent", sql: sqlSetExtent},
 		{name: "append chunk", sql: sqlAppendChunk},

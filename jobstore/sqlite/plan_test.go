@@ -38,6 +38,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "waiting", sql: sqlWaiting},
 		{name: "cancel job", sql: sqlCancelJob},
 		{name: "cancel batches", sql: sqlCancelBatches},
+		{name: "hasten", sql: sqlHasten},
 		{name: "finish", sql: sqlFinish},
 		{name: "finish more", sql: sqlFinishMore},
 		{name: "delete more", sql: sqlDeleteMore},
