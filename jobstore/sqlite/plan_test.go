@@ -102,7 +102,7 @@ func plannedStatements(t *testing.T) []planned {
 		"runs between":        {Job: "a", From: &at, To: &at},
 		"runs of some causes": {Causes: []ruqi.Cause{ruqi.CauseManual}},
 	} {
-		sql, _, err := runsQuery(query, 50)
+		sql, _, err := runsQuery(query, nil, 50)
 		if err != nil {
 			t.Fatal(err)
 		}
