@@ -99,7 +99,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "view of a history", sql: `SELECT * FROM ruqi_jobs_history WHERE job_id = $1`, sort: "puts the pieces of outputs together"},
 	}
 	runs := func(name string, query ruqi.RunQuery, why planned) {
-		sql, _, err := runsQuery(query, 50)
+		sql, _, err := runsQuery(query, true, 50)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +152,7 @@ func TestPagesOfRareRunsHaveTheirIndex(t *testing.T) {
 		{ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunLost, ruqi.RunFailed}}, "rq_run_state"},
 		{ruqi.RunQuery{Job: "x"}, "rq_run_job"},
 	} {
-		sql, _, err := runsQuery(c.query, 50)
+		sql, _, err := runsQuery(c.query, true, 50)
 		if err != nil {
 			t.Fatal(err)
 		}
