@@ -59,6 +59,10 @@ func TestCheckNamesWhatIsBroken(t *testing.T) {
 		{[]string{`DELETE FROM rq_run WHERE id = 1`}, []string{"there is output of a run 1 that is not there", "there are details of a run 1 that is not there"}},
 		{[]string{`WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 114) INSERT INTO rq_run_more (run_id) SELECT i FROM n`},
 			[]string{"there are details of a run 109 that is not there", "and 5 more faults like the last"}},
+		{[]string{`INSERT INTO rq_tally VALUES (1, 'a', 'a', 2, 1), (0, '', '', 1, 0)`},
+			[]string{"the total of executed runs of all jobs is off: 1 of those that succeeded, 0 of the others",
+				"the total of executed runs of job a under the name a is off: 2 of those that succeeded, 1 of the others"}},
+		{[]string{`UPDATE rq_ledger SET tallied = 2`, `INSERT INTO rq_untallied VALUES (1)`}, []string{`run 2 of job "b" is in no total, and never will be`}},
 		{[]string{`PRAGMA writable_schema = ON`, `UPDATE sqlite_schema SET sql = replace(sql, 'TEXT    NOT NULL,' || char(10) || '  state', 'TEXT NOT NULL CHECK (id > ''a''),' || char(10) || '  state') WHERE name = 'rq_job'`},
 			[]string{"SQLite finds damage: CHECK constraint failed in rq_job"}},
 	} {

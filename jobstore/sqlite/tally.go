@@ -28,7 +28,7 @@ const (
 	sqlNotYet    = `INSERT INTO rq_untallied SELECT id FROM rq_run INDEXED BY rq_run_alive WHERE state < 2 AND id > ? AND id <= ?`
 	sqlNoMore    = `DELETE FROM rq_untallied WHERE run_id IN (SELECT value FROM json_each(?))`
 	sqlNoneThere = `DELETE FROM rq_tally WHERE succeeded = 0 AND others = 0 AND scope = ?1 AND a IN
-	(SELECT CASE ?1 WHEN 0 THEN '' WHEN 1 THEN r.job_id ELSE r.job_name END FROM json_each(?2) v CROSS JOIN rq_run r ON r.id = v.value)`
+	(SELECT CASE ?1 WHEN 0 THEN '' WHEN 1 THEN r.job_id ELSE r.job_name END FROM json_each(?2) CROSS JOIN rq_run r ON r.id = json_each.value)`
 
 	tallyAll   = `INSERT INTO rq_tally SELECT 0, '', '', s, o FROM (SELECT ?1 * sum(r.state = 2) AS s, ?1 * sum(r.state <> 2) AS o FROM `
 	tallyJobs  = `INSERT INTO rq_tally SELECT 1, r.job_id, r.job_name, ?1 * sum(r.state = 2), ?1 * sum(r.state <> 2) FROM `
@@ -36,7 +36,7 @@ const (
 	tallyOnTop = ` ON CONFLICT DO UPDATE SET succeeded = succeeded + excluded.succeeded, others = others + excluded.others`
 	// The runs after ?2 up to ?3, or those of a list.
 	tallyRange = `rq_run r NOT INDEXED WHERE r.id > ?2 AND r.id <= ?3 AND ` + executed
-	tallyList  = `json_each(?2) v CROSS JOIN rq_run r ON r.id = v.value WHERE ` + executed
+	tallyList  = `json_each(?2) CROSS JOIN rq_run r ON r.id = json_each.value WHERE ` + executed
 	// Those that go: of the ones above the mark, or on the list, nothing was counted.
 	tallyGone = tallyList + ` AND r.id <= ?3 AND NOT EXISTS (SELECT 1 FROM rq_untallied u WHERE u.run_id = r.id)`
 )
