@@ -26,13 +26,12 @@ type Run struct {
 	Instance string     `json:"instance" doc:"Who runs or ran it; empty for runs that never started."`
 	Epoch    int64      `json:"epoch" doc:"Which life of that instance."`
 
-	ExitCode    *int            `json:"exit_code"`
-	Signal      *string         `json:"signal"`
-	OutputBytes int64           `json:"output_bytes"`
-	OutputCut   bool            `json:"output_cut" doc:"The middle of the output was not kept."`
-	Result      json.RawMessage `json:"result" doc:"What the task gave as its result, any JSON; null: nothing."`
-	Progress    *float64        `json:"progress" doc:"How far the task said it was, from 0 to 1."`
-	// ProgressText is null, or absent in what an older service sends, where nothing was said.
+	ExitCode     *int            `json:"exit_code"`
+	Signal       *string         `json:"signal"`
+	OutputBytes  int64           `json:"output_bytes"`
+	OutputCut    bool            `json:"output_cut" doc:"The middle of the output was not kept."`
+	Result       json.RawMessage `json:"result" doc:"What the task gave as its result, any JSON; null: nothing."`
+	Progress     *float64        `json:"progress" doc:"How far the task said it was, from 0 to 1."`
 	ProgressText *string         `json:"progress_text" doc:"Where it stood, in its words."`
 	Params       json.RawMessage `json:"params"`
 

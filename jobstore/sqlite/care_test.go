@@ -130,7 +130,7 @@ func TestAStoreThatIsToBeKeptIsNotMade(t *testing.T) {
 	for _, path := range []string{filepath.Join(dir, "ruqi.db"), filepath.Join(dir, "none", "ruqi.db")} {
 		s := open(t, path, sqlite.Options{KeepSchema: true})
 		for range 2 {
-			if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Knows: 2}) {
+			if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Knows: 3}) {
 				t.Errorf("its schema is %+v, %v", state, err)
 			}
 			if faults, err := s.Check(t.Context()); !errors.Is(err, ruqi.ErrNotFound) || len(faults) > 0 {
@@ -169,20 +169,20 @@ func TestAStoreThatIsToBeKeptIsNotBroughtUp(t *testing.T) {
 	}
 	s := open(t, path, sqlite.Options{KeepSchema: true})
 	for range 2 {
-		if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Has: 1, Knows: 2, Oldest: 1}) {
+		if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Has: 1, Knows: 3, Oldest: 1}) {
 			t.Errorf("its schema is %+v, %v", state, err)
 		}
 		if faults, err := s.Check(t.Context()); err != nil || len(faults) > 0 {
 			t.Errorf("it is not sound: %q, %v", faults, err)
 		}
 		for name, err := range steps(t.Context(), s) {
-			if err == nil || !strings.Contains(err.Error(), path+" has schema 1, and this release works on 2: ruqi store migrate brings it up") {
+			if err == nil || !strings.Contains(err.Error(), path+" has schema 1, and this release works on 3: ruqi store migrate brings it up") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
 	open(t, path, sqlite.Options{})
-	if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Has: 2, Knows: 2, Oldest: 1}) {
+	if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Has: 3, Knows: 3, Oldest: 1}) {
 		t.Errorf("after another has brought it up its schema is %+v, %v", state, err)
 	}
 	s = open(t, path, sqlite.Options{KeepSchema: true})
@@ -191,7 +191,7 @@ func TestAStoreThatIsToBeKeptIsNotBroughtUp(t *testing.T) {
 			t.Errorf("of a store that is up: %s: %v", name, err)
 		}
 	}
-	if err := s.ExecSQL(`UPDATE rq_ledger SET schema = 9, oldest = 3`); err != nil {
+	if err := s.ExecSQL(`UPDATE rq_ledger SET schema = 9, oldest = 9`); err != nil {
 		t.Fatal(err)
 	}
 	if kept, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true}); !errors.Is(err, ruqi.ErrSchemaNewer) {
