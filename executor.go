@@ -77,8 +77,8 @@ type Reporter interface {
 	// Progress says how far the task is, as the function Progress does.
 	Progress(fraction float64, text string)
 	// SetResult gives the run its result in the place of an earlier one: one JSON value of at most MaxResult bytes
-	// without the blanks between its parts; null takes the earlier one back. A value that cannot be one is an
-	// *InvalidError, and the earlier one stays.
+	// without the blanks between its parts, which is copied; null takes the earlier one back. A value that cannot be one
+	// is an *InvalidError, and the earlier one stays.
 	SetResult(value json.RawMessage) error
 }
 
