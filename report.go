@@ -122,7 +122,7 @@ func (r *report) close() (result json.RawMessage, progress *float64, text string
 // progressText is one line of the text as it is kept: UTF-8 without control characters, with "…" at the end where
 // something is missing.
 func progressText(text string) string {
-	text = strings.TrimSpace(text)
+	text = strings.TrimFunc(text, isBlank)
 	const most = utf8.UTFMax * (MaxProgressText + 1) // bytes; what comes after is not looked at
 	if len(text) > most {
 		text = text[:most]
@@ -134,13 +134,16 @@ func progressText(text string) string {
 			kept := []rune(b.String())
 			return string(kept[:MaxProgressText-1]) + "…"
 		}
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+		if isBlank(r) {
 			r = ' '
 		}
 		b.WriteRune(r)
 	}
 	return b.String()
 }
+
+// isBlank reports whether a character is a blank in a progress text: control characters and ends of lines are.
+func isBlank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
 // encodeResult encodes a value as a result is kept: what is for web pages is not escaped.
 func encodeResult(value any) (json.RawMessage, error) {
