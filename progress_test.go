@@ -246,8 +246,13 @@ func TestResultsAreKeptHoweverTheRunEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var heard []ruqi.Event
-				w, _ := notingWorld(t, ruqi.Policy{Timeout: time.Minute, KillGrace: time.Second}, c.task)
+				listening := make(chan struct{})
+				w, _ := notingWorld(t, ruqi.Policy{Timeout: time.Minute, KillGrace: time.Second}, func(ctx context.Context) error {
+					<-listening
+					return c.task(ctx)
+				})
 				remove := w.s.Listen(func(e ruqi.Event) { heard = append(heard, e) }, ruqi.EventRunExecuted, ruqi.EventRunError, ruqi.EventRunTimedOut)
+				close(listening)
 				time.Sleep(2 * time.Minute)
 				run := w.only()
 				if run.State != c.state || run.Reason != c.reason || string(run.Result) != c.result {
@@ -262,10 +267,8 @@ func TestResultsAreKeptHoweverTheRunEnds(t *testing.T) {
 				w.stop()
 				remove()
 				synctest.Wait()
-				for _, e := range heard {
-					if string(e.Run.Result) != c.result {
-						t.Errorf("%s tells the result %.100q", e.Kind, e.Run.Result)
-					}
+				if len(heard) != 1 || string(heard[0].Run.Result) != c.result {
+					t.Errorf("the end is told by %+v", heard)
 				}
 			})
 		})
