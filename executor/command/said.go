@@ -58,7 +58,7 @@ func (s *said) look(p []byte) {
 			part = p[:end]
 		}
 		switch {
-		case !s.mayGoOn(part):
+		case !s.mayGoOn(part), end >= 0 && len(s.held)+end < len(saidBegin):
 			s.held, s.other = s.held[:0], true
 		case len(s.held)+len(part) > mostSaid:
 			s.refuse("a line that begins with ::ruqi is too long")

@@ -157,6 +157,7 @@ func TestWithoutAReporterNothingIsLookedFor(t *testing.T) {
 func BenchmarkLines(b *testing.B) {
 	for _, c := range []struct{ name, line string }{
 		{"short lines", "line\n"},
+		{"empty lines", "\n"},
 		{"lines of a log", "2026-11-30T02:29:52Z INFO worker: item done id=4711 took=12ms queue=default\n"},
 		{"lines that begin with colons", "::error file=a.go::broken\n"},
 		{"progress", "::ruqi progress 0.5 half of it\n"},
