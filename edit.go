@@ -513,6 +513,10 @@ func (s *Scheduler) RunNow(ctx context.Context, id string, params json.RawMessag
 		if len(run.Params) > maxParams {
 			return Change{}, Invalid("/params", "", "%d bytes with the job's own; accepted are at most %d", len(run.Params), maxParams)
 		}
+		var faults Faults
+		if faults.Merge("/params", s.registry.checkCall(spec.Task, run.Params)); faults.Err() != nil {
+			return Change{}, faults.Err()
+		}
 		return Change{Runs: []Run{run}}, nil
 	})
 	if err != nil {

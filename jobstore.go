@@ -79,7 +79,8 @@ type JobStore interface {
 	// Finish ends runs. Each is written only if it is still running and owned by
 	// owner; the ids of the others are returned as late: nothing of theirs
 	// is written but a note at the end of their reason. State, Reason, Finished (the store's
-	// now if nil), ExitCode, Signal, CPU, MaxRSS are taken from Done.Run. Done.Again is
+	// now if nil), ExitCode, Signal, CPU, MaxRSS are taken from Done.Run; its Result if it is not nil, and its Progress
+	// with its ProgressText if Progress is not nil: else those that the row has stay. Done.Again is
 	// inserted as a new row in the same step (its ID is set), with its Due kept and, if Due is zero, now; for a job that is
 	// gone it ends as cancelled at once, since nobody could ever start it.
 	// EndJob, if not empty, finishes the run's job with that reason: no next time; an already
@@ -87,9 +88,10 @@ type JobStore interface {
 	// and none of its runs is queued or running any more.
 	Finish(ctx context.Context, owner Owner, done []Done) (late []int64, err error)
 
-	// WriteRuns appends output to running runs, with the same fence as Finish.
+	// WriteRuns appends output to running runs and says how far they are, with the same fence as Finish.
 	// Of the whole output the store keeps the first and the last half of its cap
-	// (a setting of the store; 1 MiB by default) and sets OutputBytes and OutputCut.
+	// (a setting of the store; 1 MiB by default) and sets OutputBytes and OutputCut. Progress and ProgressText
+	// take the place of what the row has where the update's Progress is not nil.
 	WriteRuns(ctx context.Context, owner Owner, updates []RunUpdate) (late []int64, err error)
 
 	// Beat registers an instance or renews its lease: LeaseUntil = now + Lease. With
@@ -303,13 +305,16 @@ type Done struct {
 	RemoveJob bool
 }
 
-// A RunUpdate appends to a running run's output.
+// A RunUpdate appends to a running run's output, says how far it is, or both.
 type RunUpdate struct {
 	ID int64
 	// At is the offset of Output[0] in the stream. It is past the stored end when the
-	// instance itself had to drop a middle part; never before it.
+	// instance itself had to drop a middle part; never before it. Without Output it means nothing.
 	At     int64
 	Output []byte
+	// Progress and ProgressText are as in Run. Nil: there is nothing new of either.
+	Progress     *float64
+	ProgressText string
 }
 
 // An Instance is one scheduler process as the store knows it.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -299,22 +298,14 @@ func dropOtherTask(t members) {
 
 func (a *app) jobRunCommand() *cobra.Command {
 	var wait bool
-	var params []string
+	var params paramFlags
 	cmd := &cobra.Command{
 		Use: "run ID", Short: "Run a job now, beside its schedule", Args: exactly("an id"),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-			var faults ruqi.Faults
-			a.names = func(string) string { return "--param" }
-			over := pairs(&faults, "/params", params)
-			if err := faults.Err(); err != nil {
+			a.names = params.name
+			text, err := params.read()
+			if err != nil {
 				return err
-			}
-			var text json.RawMessage
-			if len(over) > 0 {
-				var err error
-				if text, err = encode(over); err != nil {
-					return err
-				}
 			}
 			run, err := c.RunNow(ctx, args[0], text)
 			if err != nil {
@@ -331,7 +322,7 @@ func (a *app) jobRunCommand() *cobra.Command {
 			if a.output == "json" {
 				err = a.printJSON(wire.FromRun(run))
 			} else {
-				err = a.print("run %d of %s: %s%s\n", run.ID, escape(run.JobID), run.State, because(run.Reason))
+				err = a.print("run %d of %s: %s%s\n%s", run.ID, escape(run.JobID), run.State, because(run.Reason), resultLine(run))
 			}
 			if err == nil && wait && run.State != ruqi.RunSucceeded {
 				return &silentError{exitFailed}
@@ -339,8 +330,8 @@ func (a *app) jobRunCommand() *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait for its end, saying why it does not begin; exit status 1 unless it succeeded")
-	cmd.Flags().StringArrayVar(&params, "param", nil, "`K=V` laid over the job's params, V as text; may be given again")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait for its end, saying why it does not begin, and show its result; exit status 1 unless it succeeded")
+	params.register(cmd.Flags())
 	return cmd
 }
 
@@ -383,6 +374,14 @@ func (a *app) tellParked(ctx context.Context, c *client.Client, ids ...string) b
 
 // idsAsked is how many ids are put into one query, which may be no longer than a header: an id takes 3 KiB at most.
 const idsAsked = 20
+
+// resultLine shows the result that the run gave, if it did.
+func resultLine(run ruqi.Run) string {
+	if run.Result == nil {
+		return ""
+	}
+	return "result: " + escape(string(plainJSON(run.Result))) + "\n"
+}
 
 func because(reason string) string {
 	if reason == "" {

@@ -40,6 +40,10 @@ func newRegistry() *ruqi.Registry {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	})
+	ruqi.Func(registry, "tell", func(ctx context.Context, args struct{ N int }) error {
+		ruqi.Progress(ctx, 1.0/3, "page 1 \x1b[31mof 3")
+		return ruqi.SetResult(ctx, map[string]any{"n": args.N, "text": "<&>\u2028\x00"})
+	})
 	return registry
 }
 
@@ -107,7 +111,7 @@ var steps = []struct {
 		spec.Description, spec.Tags, spec.Labels = "new", []string{"x", "y"}, map[string]string{"team": "ops"}
 		grace, yes := time.Minute, false
 		spec.Policy = ruqi.Policy{Coalesce: &yes, MisfireGrace: &grace, Timeout: time.Hour, MaxRuns: 7, Jitter: time.Second, OnLost: ruqi.LostRerun, MaxInstances: 3}
-		spec.Params = json.RawMessage(`{"n":1}`)
+		spec.Params = json.RawMessage(`{"Name":"all of you"}`)
 		return add(ctx, ops, spec, ruqi.Replace)
 	}},
 	{"add one under an odd id, paused", func(ctx context.Context, ops ruqi.Operations) (any, error) {
@@ -197,6 +201,25 @@ var steps = []struct {
 	{"run what is not there", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.RunNow(ctx, "z", nil) }},
 	{"run with wrong params", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		return ops.RunNow(ctx, "a", json.RawMessage(`[1]`))
+	}},
+	{"run with params that its function does not take", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.RunNow(ctx, "a", json.RawMessage(`{"Name":7,"b/c":[]}`))
+	}},
+	{"a run that tells", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("tells")
+		spec.Task = ruqi.Call("tell", map[string]int{"N": 1})
+		if _, _, err := ops.AddJob(ctx, spec, ""); err != nil {
+			return nil, err
+		}
+		run, err := ops.RunNow(ctx, "tells", json.RawMessage(`{"N":2}`))
+		if err != nil {
+			return nil, err
+		}
+		run, err = ops.WaitRun(ctx, run.ID)
+		if want := `{"n":2,"text":"<&>\u2028\u0000"}`; string(run.Result) != want {
+			return nil, fmt.Errorf("the result is %s, want %s", run.Result, want)
+		}
+		return run, err
 	}},
 	{"cancel", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		spec := yearly("waits")

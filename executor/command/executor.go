@@ -76,7 +76,10 @@ func (e *Executor) Execute(ctx context.Context, task ruqi.Task, execution ruqi.E
 	if err != nil {
 		return ruqi.Result{Err: fmt.Errorf("not started: %w", err)}
 	}
-	return run(ctx, t, environ, mark, execution)
+	heard := hear(&execution)
+	result := run(ctx, t, environ, mark, execution)
+	heard.end(&result)
+	return result
 }
 
 // what names the thing that is started without repeating it: it may hold a secret. A

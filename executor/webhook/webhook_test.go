@@ -131,6 +131,9 @@ func TestWhatIsSent(t *testing.T) {
 	}{
 		{"nothing", webhook.Request("", server.URL+"/x?a=b"), ``, "POST", "", ""},
 		{"params alone", webhook.Request("POST", server.URL), `{"n":1}`, "POST", `{"n":1}`, "application/json"},
+		// SR05: whoever may run a job now cannot send what it holds to another place.
+		{"params named as what a task has", webhook.Request("PUT", server.URL+"/x"), `{"url":"http://127.0.0.1:1/","method":"GET","headers":{"x-key":"none"}}`, "PUT",
+			`{"headers":{"x-key":"none"},"method":"GET","url":"http://127.0.0.1:1/"}`, "application/json"},
 		{"params over a body", webhook.Request("PUT", server.URL).WithJSON(json.RawMessage(`{"a":"x","n":0}`)), `{"n":12345678901234567890,"t":"<&>"}`, "PUT",
 			`{"a":"x","n":12345678901234567890,"t":"<&>"}`, "application/json"},
 		{"a template", webhook.Request("POST", server.URL).WithJSON(json.RawMessage(`{"text":"{{who}} did {{ n }}{{none}}","list":["{{who}}"],"{{who}}":1}`)), `{"who":"ann\"x","n":2}`, "POST",

@@ -335,9 +335,9 @@ func (p *probe) wantRun(what string, got, want ruqi.Run) {
 		if r.Progress != nil {
 			progress = fmt.Sprint(*r.Progress)
 		}
-		return fmt.Sprintf("id %d parent %d attempt %d job %q name %q task %q cause %s state %s reason %q coalesced %d batch %d owner %v cancel %q params %q result %q progress %s exit %s signal %q output %d cut %t cpu %s rss %d",
+		return fmt.Sprintf("id %d parent %d attempt %d job %q name %q task %q cause %s state %s reason %q coalesced %d batch %d owner %v cancel %q params %q result %q progress %s %q exit %s signal %q output %d cut %t cpu %s rss %d",
 			r.ID, r.ParentID, r.Attempt, r.JobID, r.JobName, r.Task, r.Cause, r.State, r.Reason, r.Coalesced, r.Batch, r.Owner, r.CancelBy,
-			r.Params, r.Result, progress, exit, r.Signal, r.OutputBytes, r.OutputCut, r.CPU, r.MaxRSS)
+			r.Params, r.Result, progress, r.ProgressText, exit, r.Signal, r.OutputBytes, r.OutputCut, r.CPU, r.MaxRSS)
 	}
 	equal(p, what, text(got), text(want))
 	p.wantTime(what+": Nominal", &got.Nominal, &want.Nominal)

@@ -30,3 +30,6 @@ CREATE INDEX rq_definition_name ON rq_definition (name, id);
 CREATE INDEX rq_definition_created ON rq_definition (created, id);
 CREATE INDEX rq_definition_newest ON rq_definition (created DESC, id);
 CREATE INDEX rq_definition_start ON rq_definition (id) WHERE on_start = 1;
+
+-- Where a run said it was, beside how far.
+ALTER TABLE rq_run_more ADD COLUMN progress_text TEXT NOT NULL DEFAULT '';
