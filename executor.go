@@ -21,6 +21,20 @@ type Task interface {
 	Needs() string
 }
 
+// Mask stands in a task that is shown for a secret that is not.
+const Mask = "********"
+
+// A Masker is a Task that may hold secrets which are not for everyone who may look at jobs.
+type Masker interface {
+	Task
+
+	// Masked returns the task as the API shows it, with Mask in the place of its secrets.
+	Masked() Task
+	// Unmasked returns the task with the secrets of stored, the one that was shown (nil: none was), where Mask stands. Its
+	// error is an *InvalidError that names what has no secret to take, or would send one elsewhere than it went before.
+	Unmasked(stored Task) (Task, error)
+}
+
 // An Executor runs the tasks of one kind. An implementation proves its laws with
 // executor/executortest.
 type Executor interface {
