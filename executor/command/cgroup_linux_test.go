@@ -154,3 +154,50 @@ func (quiet) Fatal(args ...any) {
 	fmt.Println(args...)
 	os.Exit(1)
 }
+
+// What a run left behind is counted though nothing ties it to the run, and keeps the group until it ends. Where there are no groups
+// commands run all the same.
+func TestAGroupGoesWhenItIsEmpty(t *testing.T) {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := command.New(command.Options{Cgroups: true})
+	left := `(setsid env -i sleep 300 >/dev/null 2>&1 & echo $!) && echo hi`
+	s := begin(t, e, command.Shell(left), ruqi.Execution{Run: &ruqi.Run{ID: 1<<40 + int64(os.Getpid())}}).wait(t)
+	s.exited(t, 0)
+	all := pids(t, s.output.String())
+	defer func() { _ = syscall.Kill(all[0], syscall.SIGKILL) }() // gone already, as a rule
+	dir, err := command.CgroupDir(mounts, own)
+	if err == nil {
+		err = command.OpenCgroupsIn(dir)
+	}
+	if err != nil {
+		t.Logf("there are no control groups here: %v", err)
+		return
+	}
+	if s.result.Note != "left 1 process behind" {
+		t.Errorf("the note is %q", s.result.Note)
+	}
+	group := filepath.Join(dir, fmt.Sprintf("%s%d-*", command.GroupPrefix, 1<<40+os.Getpid()))
+	if found, err := filepath.Glob(group); err != nil || len(found) != 1 {
+		t.Fatalf("its groups are %v, %v", found, err)
+	}
+	if err := syscall.Kill(all[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for deadline := time.Now().Add(bound); ; <-poll.C {
+		if found, err := filepath.Glob(group); err == nil && len(found) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("its group is still there")
+		}
+	}
+}
