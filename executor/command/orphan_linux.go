@@ -2,6 +2,7 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"log/slog"
 	"math"
 	"os"
@@ -183,18 +184,18 @@ func (o *orphanage) of(root int, mark string, all []status) map[int]bool {
 	if !ok {
 		return nil
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	c := o.census()
 	var children []status
 	for _, s := range all {
-		if s.parent == self.pid && s.session != self.session && s.pid != root && o.programs[s.pid] == nil && !s.ended() {
+		_, program := c.programs[s.pid]
+		if s.parent == self.pid && s.session != self.session && s.pid != root && !program && !s.ended() {
 			children = append(children, s)
 		}
 	}
-	slices.SortFunc(children, func(a, b status) int { return int(a.start) - int(b.start) })
+	slices.SortFunc(children, func(a, b status) int { return cmp.Compare(a.start, b.start) })
 	found := map[int]bool{}
 	for _, s := range children {
-		if s.session != root && s.group != root && !holds(environOf(s.pid), mark) && !o.sole(root, s) {
+		if s.session != root && s.group != root && !holds(environOf(s.pid), mark) && !c.sole(root, s) {
 			break
 		}
 		found[s.pid] = true
@@ -202,22 +203,39 @@ func (o *orphanage) of(root int, mark string, all []status) map[int]bool {
 	return found
 }
 
-// sole reports whether a process can only be of one program, or of others that are being ended just as well. The caller holds mu.
-func (o *orphanage) sole(root int, s status) bool {
-	own := o.programs[root]
-	switch {
-	case own == nil || own.start == 0 || !own.stopped || s.start < own.start || s.start <= o.blurred:
+// A census is what an orphanage knew at one moment.
+type census struct {
+	programs map[int]era
+	past     []era
+	blurred  uint64
+}
+
+func (o *orphanage) census() census {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	c := census{programs: make(map[int]era, len(o.programs)), past: slices.Clone(o.past), blurred: o.blurred}
+	for pid, e := range o.programs {
+		c.programs[pid] = *e
+	}
+	return c
+}
+
+// sole reports whether a process can only be of one program, or of others that are being ended just as well.
+func (c *census) sole(root int, s status) bool {
+	own, ok := c.programs[root]
+	if !ok || own.start == 0 || !own.stopped || s.start < own.start || s.start <= c.blurred {
 		return false
-	case o.programs[s.session] != nil || bytes.Contains(environOf(s.pid), []byte(treeName+"=")):
+	}
+	if _, other := c.programs[s.session]; other || bytes.Contains(environOf(s.pid), []byte(treeName+"=")) {
 		return false // it says whose it is
 	}
-	running := func(e *era) bool { return !e.stopped && e.start <= s.start && s.start <= e.end }
-	for _, e := range o.programs {
+	running := func(e era) bool { return !e.stopped && e.start <= s.start && s.start <= e.end }
+	for _, e := range c.programs {
 		if running(e) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(o.past, func(e era) bool { return running(&e) })
+	return !slices.ContainsFunc(c.past, running)
 }
 
 // uptime returns the clock ticks since boot, 100 a second in all that Linux tells programs.
