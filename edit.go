@@ -56,7 +56,7 @@ func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConfl
 	default:
 		return Job{}, "", Invalid("/on_conflict", string(onConflict), "unknown word; accepted are fail, keep and replace")
 	}
-	spec, err := s.complete(spec)
+	spec, err := s.complete(spec, nil)
 	if err != nil {
 		return Job{}, "", err
 	}
@@ -344,13 +344,14 @@ func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *J
 			return Change{}, jobNotFound(id)
 		}
 		job := s.job(old)
+		was := job.Task
 		if err := change(&job); err != nil {
 			return Change{}, err
 		}
 		if job.ID != id {
 			return Change{}, Invalid("/id", job.ID, "the id of a job cannot change; it is %q", id)
 		}
-		spec, err := s.complete(job.JobSpec)
+		spec, err := s.complete(job.JobSpec, was)
 		if err != nil {
 			return Change{}, err
 		}

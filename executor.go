@@ -70,6 +70,17 @@ type Sweeper interface {
 	EndLost(ctx context.Context, runs []Run) int
 }
 
+// A Vetter is an Executor that does not take every task it can decode: what a task asks for may be missing on this machine, or not
+// be allowed to this instance.
+type Vetter interface {
+	Executor
+
+	// Vet returns why the task may not be run here, as an *InvalidError with pointers relative to the task's object; nil
+	// when it may. It is asked when a job is added or its task changed, possibly while the store holds the job, so it is quick and
+	// has no effect. Execute asks for itself: between the two things may have changed, and another instance may have taken the job.
+	Vet(task Task) error
+}
+
 // An Execution is one start of a task as the executor sees it.
 type Execution struct {
 	// Run is the run's row as it was started. Its slices and pointers are not to be changed.

@@ -115,7 +115,7 @@ func (a *app) printChanged(jobs []ruqi.Job, done ...string) error {
 }
 
 func (a *app) jobAddCommand() *cobra.Command {
-	f := &jobFlags{}
+	f := &jobFlags{commandFlags: commandFlags{input: a.Stdin}}
 	var file, onConflict string
 	var paused bool
 	cmd := &cobra.Command{
@@ -234,7 +234,7 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 }
 
 func (a *app) jobModifyCommand() *cobra.Command {
-	f := &jobFlags{change: true}
+	f := &jobFlags{change: true, commandFlags: commandFlags{input: a.Stdin}}
 	cmd := &cobra.Command{
 		Use:   "modify ID [flags] [-- PROGRAM ARGUMENT…]",
 		Short: "Change what the flags name in a job",
@@ -288,7 +288,7 @@ func dropOtherTask(t members) {
 	}
 	switch {
 	case t["kind"] == "webhook":
-		drop("command", "argv", "shell", "env", "dir", "stdin")
+		drop("command", "argv", "shell", "env", "dir", "stdin", "user", "umask", "nice", "login", "limits")
 	case t["argv"] != nil:
 		drop("command", "shell", "url", "method", "headers", "body", "expect")
 	case t["command"] != nil:
