@@ -172,7 +172,7 @@ func (a *app) root() *cobra.Command {
 		}
 		return nil
 	}
-	root.AddCommand(a.serveCommand(), a.jobCommand(), a.runCommand(), a.instanceCommand(), a.storeCommand(), a.statusCommand(), a.wakeupCommand(), a.nextCommand(), a.importCommand(), a.versionCommand())
+	root.AddCommand(a.serveCommand(), a.jobCommand(), a.runCommand(), a.instanceCommand(), a.storeCommand(), a.statusCommand(), a.wakeupCommand(), a.nextCommand(), a.importCommand(), a.exportCommand(), a.versionCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {

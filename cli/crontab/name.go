@@ -27,14 +27,16 @@ var (
 var (
 	assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 	counted    = regexp.MustCompile(`^[0-9]+[smhd]?$`)
+	inserted   = regexp.MustCompile(`\$\([^)]*\)+`) // what another program says in its place
 	unfit      = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 )
 
 // programOf guesses what a command is about, for its id: the name of the first program that does more than lead to another. The
 // arguments do not count, so that a line whose arguments are edited stays the same job. The command is looked at, never run.
 func programOf(command string) string {
+	command = inserted.ReplaceAllString(clip(command, 4096), "")
 	second := "" // the first of the quiet ones, for want of something better
-	for part := range strings.FieldsFuncSeq(clip(command, 4096), func(r rune) bool { return strings.ContainsRune(";&|(){}", r) }) {
+	for part := range strings.FieldsFuncSeq(command, func(r rune) bool { return strings.ContainsRune(";&|(){}", r) }) {
 		name := leader(strings.Fields(part))
 		if name == "" {
 			continue
@@ -112,14 +114,11 @@ func jobName(comment, command string) string {
 	if text := description(comment); text != "" && utf8.RuneCountInString(text) <= mostName {
 		return text
 	}
-	text := printable(clip(command, 4*mostName))
-	switch short := clip(text, mostName-1); {
-	case text == "":
-		return "job"
-	case short != text && clip(text, mostName) != text:
-		return strings.TrimSpace(short) + "…"
+	text := printable(command)
+	if text == clip(text, mostName) {
+		return text
 	}
-	return text
+	return strings.TrimSpace(clip(text, mostName-1)) + "…"
 }
 
 // printable leaves out what is no text.

@@ -165,10 +165,6 @@ func (r *reader) set(name, value string) {
 		return
 	case "RANDOM_DELAY":
 		r.setDelay(value)
-	case "TZ":
-		if _, given := r.env["CRON_TZ"]; !given && value != "" {
-			r.note("TZ is taken as the zone of the times below, too; cronie and Debian's cron give it to the commands alone. CRON_TZ=ZONE above it says otherwise")
-		}
 	}
 	r.env = maps.Clone(r.env)
 	r.env[name] = value
@@ -176,15 +172,22 @@ func (r *reader) set(name, value string) {
 		r.Variables++
 		return
 	}
-	r.badZone = ""
-	if zone := r.zone(); zone != "" {
-		if _, err := trigger.LoadZone(zone); err != nil {
-			r.badZone = fmt.Sprintf("%s of line %d is no zone: %v", name, r.line, err)
-			r.refuse("%s=%s: %v", name, value, err)
-			return
+	zone, from := r.zone()
+	_, err := trigger.LoadZone(zone)
+	switch {
+	case zone == "" || err == nil:
+		r.badZone = ""
+		r.Variables++
+		if from == "TZ" {
+			r.note("TZ is taken as the zone of the times below, too; cronie and Debian's cron give it to the commands alone. A CRON_TZ says otherwise")
 		}
+	case name != from && r.badZone != "":
+		r.Variables++ // the other one is in force, and stays as bad as it was
+	default:
+		why := strings.TrimPrefix(faultOf(err), "tz: ")
+		r.badZone = fmt.Sprintf("it stands below %s of line %d: %s", from, r.line, why)
+		r.refuse("%s: %s", from, why)
 	}
-	r.Variables++
 }
 
 // setDelay takes cronie's RANDOM_DELAY, minutes, as jitter.
@@ -203,14 +206,14 @@ func (r *reader) setDelay(value string) {
 	}
 }
 
-// zone returns the zone that the table names for the next line, or that of the options.
-func (r *reader) zone() string {
+// zone returns the zone of the next line and the variable it is from, or the zone of the options.
+func (r *reader) zone() (zone, from string) {
 	for _, name := range []string{"CRON_TZ", "TZ"} {
 		if zone := strings.TrimPrefix(r.env[name], ":"); zone != "" {
-			return zone
+			return zone, name
 		}
 	}
-	return r.Zone
+	return r.Zone, ""
 }
 
 // entry reads a line of times and a command.
@@ -246,7 +249,7 @@ func (r *reader) entry(text, comment string) {
 	if odd {
 		r.note(`cron ends a command at the first bare %%, also in quotes: this one is %q, and the rest is its input; \%% is a plain %%`, command)
 	}
-	zone := r.zone()
+	zone, _ := r.zone()
 	if zone != "" && when["kind"] == "cron" {
 		when["zone"] = zone
 	}

@@ -59,16 +59,21 @@ func schedule(e *entry, id, dialect string) (when map[string]any, notes []string
 	}
 	t, err := trigger.Cron(expr, trigger.CronOptions{Dialect: dialect})
 	if err != nil {
-		var invalid *ruqi.InvalidError
-		if errors.As(err, &invalid) && len(invalid.Faults) > 0 {
-			return nil, nil, invalid.Faults[0].Message
-		}
-		return nil, nil, err.Error()
+		return nil, nil, faultOf(err)
 	}
 	if dialect == "ruqi" {
 		expr = t.String() // with the names of the weekdays
 	}
 	return map[string]any{"kind": "cron", "expr": expr, "dialect": dialect}, notes, ""
+}
+
+// faultOf is what is wrong, without the name of the member that it would have in JSON.
+func faultOf(err error) string {
+	var invalid *ruqi.InvalidError
+	if errors.As(err, &invalid) && len(invalid.Faults) > 0 {
+		return invalid.Faults[0].Message
+	}
+	return err.Error()
 }
 
 var fieldNames = [...]string{"minute", "hour", "day", "month", "weekday"}
