@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ruqi-dev/ruqi/cli/crontab"
+	"github.com/ruqi-dev/ruqi/standard"
 )
 
 var update = flag.Bool("update", false, "write what is read into testdata/want; look at the difference before it is kept")
@@ -154,5 +156,44 @@ func TestTablesInUse(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// The times that the samples were looked at for, after 1 December 2026 in UTC.
+func TestFirstTimesOfTables(t *testing.T) {
+	registry := standard.Registry(standard.Options{})
+	own := "" // whose jobs they are does not matter here
+	for _, c := range []struct {
+		file  string
+		line  int
+		times string
+	}{
+		{"01-plain", 8, "2026-12-01T17:00:00Z"},
+		{"01-plain", 12, "2026-12-01T03:00:00Z"},
+		{"01-plain", 13, "2026-12-01T03:00:00Z"},
+		{"01-plain", 14, "2026-12-01T03:00:00Z"},
+		{"02-bash", 7, "2026-12-01T06:15:00Z"},
+		{"03-system", 4, "2026-12-07T03:46:00Z"},
+		{"09-env-order", 9, "2026-12-02T00:00:00Z"},
+		{"09-env-order", 11, "2026-12-01T01:30:00Z"},
+	} {
+		for _, s := range samples(t) {
+			if s.name != c.file {
+				continue
+			}
+			s.options.User, s.options.Zone = &own, "UTC"
+			for _, job := range crontab.Read(s.data, s.options).Jobs {
+				if job.Line != c.line {
+					continue
+				}
+				back, ok := stored(t, registry, job)
+				if !ok {
+					t.Fatalf("%s is not taken", job.ID)
+				}
+				if next, ok := back.Trigger.Next(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)); !ok || next.UTC().Format(time.RFC3339) != c.times {
+					t.Errorf("%s:%d: first at %s, want %s", c.file, c.line, next, c.times)
+				}
+			}
+		}
 	}
 }

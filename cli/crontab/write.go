@@ -352,10 +352,14 @@ func cronCommand(command, stdin string) (text, why string) {
 	if stdin == "" {
 		return b.String(), ""
 	}
+	last := strings.HasSuffix(stdin, "\n")
+	if strings.HasSuffix(stdin, "\\\n") {
+		stdin = strings.TrimSuffix(stdin, "\n") // cron adds it; said, the backslash would take it
+	}
 	switch {
 	case escaped:
 		return "", "its command ends in a backslash, and it has an input"
-	case !strings.HasSuffix(stdin, "\n"):
+	case !last:
 		return "", "its input does not end in a newline, which cron would add"
 	case strings.Contains(stdin, "\\\n"):
 		return "", "its input has a backslash at the end of a line, which cron cannot say"
