@@ -21,6 +21,11 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true}
 }
 
+// niceness returns how nice a process is, -20 to 19 or 20.
+func niceness(pid int) (int, error) {
+	return syscall.Getpriority(syscall.PRIO_PROCESS, pid)
+}
+
 // pipe returns a pipe whose read end can be given deadlines. The write end blocks, as programs expect of their output.
 func pipe() (read, write *os.File, err error) {
 	var fds [2]int

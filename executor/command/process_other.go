@@ -19,12 +19,9 @@ import (
 // drain is how long a pipe that others hold is read once the program has ended.
 const drain = 2 * time.Second
 
-// promises returns nothing: where there is no passwd the service's environment is all there is.
-func promises(func(string) string) map[string]string { return nil }
-
 // run starts the program and sees it through. What it started itself is not ended with it. The program is ended by force as
 // soon as the context ends: there is no grace for execution.Hard to cut short.
-func run(ctx context.Context, t *Task, environ []string, _ string, execution ruqi.Execution) ruqi.Result {
+func run(ctx context.Context, t *Task, _ *account, environ []string, _ string, execution ruqi.Execution) ruqi.Result {
 	path, argv := "", t.argv
 	switch {
 	case argv != nil:

@@ -41,14 +41,14 @@ type process struct {
 }
 
 // run starts the program and sees it through.
-func run(ctx context.Context, t *Task, environ []string, mark string, execution ruqi.Execution) ruqi.Result {
+func run(ctx context.Context, t *Task, who *account, environ []string, mark string, execution ruqi.Execution) ruqi.Result {
 	path, argv, err := t.program(environ)
 	if err != nil {
 		return ruqi.Result{Err: fmt.Errorf("not started: %w", err)}
 	}
 	// The thread stays until the program has ended, because Pdeathsig follows it.
 	runtime.LockOSThread()
-	proc, out, in, err := start(t, path, argv, environ, execution)
+	proc, out, in, gate, err := start(t, path, argv, who, environ, execution)
 	if err != nil {
 		runtime.UnlockOSThread()
 		return ruqi.Result{Err: err}
@@ -56,6 +56,7 @@ func run(ctx context.Context, t *Task, environ []string, mark string, execution 
 	p := &process{Process: proc, mark: mark, grace: execution.KillGrace, hard: execution.Hard, exited: make(chan struct{}), stopped: make(chan struct{})}
 	peaks.watch(p.Pid)
 	unwatch := context.AfterFunc(ctx, p.stop)
+	lacking := gate.pass(p.Pid)
 	state, err := p.reap()
 	runtime.UnlockOSThread()
 	if !unwatch() {
@@ -67,6 +68,9 @@ func run(ctx context.Context, t *Task, environ []string, mark string, execution 
 	if err != nil {
 		return ruqi.Result{Err: fmt.Errorf("wait for the program: %w", err)}
 	}
+	if lacking != "" {
+		return ruqi.Result{Err: t.lackError(lacking, path, who)}
+	}
 	result := resultOf(state)
 	result.MaxRSS = max(result.MaxRSS, p.peak)
 	if held || p.groupAlive() {
@@ -76,33 +80,54 @@ func run(ctx context.Context, t *Task, environ []string, mark string, execution 
 }
 
 // start creates the pipes and the process. On error nothing is left.
-func start(t *Task, path string, argv, environ []string, execution ruqi.Execution) (*os.Process, *pump, *feeder, error) {
+func start(t *Task, path string, argv []string, who *account, environ []string, execution ruqi.Execution) (*os.Process, *pump, *feeder, *gate, error) {
 	stdin, in, err := openStdin(t.stdin)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("not started: standard input: %w", bare(err))
+		return nil, nil, nil, nil, fmt.Errorf("not started: standard input: %w", bare(err))
 	}
 	defer stdin.Close()
 	read, write, err := pipe()
 	if err != nil {
 		in.close()
-		return nil, nil, nil, fmt.Errorf("not started: the pipe for its output: %w", err)
+		return nil, nil, nil, nil, fmt.Errorf("not started: the pipe for its output: %w", err)
 	}
 	defer write.Close()
-	proc, err := orphans.start(func() (*os.Process, error) {
-		return os.StartProcess(path, argv, &os.ProcAttr{
-			Dir:   t.dir,
-			Env:   environ,
-			Files: []*os.File{stdin, write, write},
-			Sys:   attributes(),
-		})
-	})
+	gate, err := newGate(t)
 	if err != nil {
 		in.close()
 		read.Close()
-		return nil, nil, nil, t.startError(path, err)
+		return nil, nil, nil, nil, fmt.Errorf("not started: the pipe for its limits: %w", err)
+	}
+	defer gate.started()
+	attributes := attributes()
+	if who != nil && who.credential != nil {
+		attributes.Credential = who.credential
+		// Else the user could not open /dev/stdout anew, as scripts do. Where a pipe has no owner that is so all the same.
+		_ = write.Chown(who.uid, -1)
+	}
+	dir, file, args := t.startDir(who), path, argv
+	if gate != nil {
+		file, args = t.wrap(path, argv)
+	}
+	proc, err := orphans.start(func() (*os.Process, error) {
+		return os.StartProcess(file, args, &os.ProcAttr{
+			Dir:   dir,
+			Env:   environ,
+			Files: append([]*os.File{stdin, write, write}, gate.files()...),
+			Sys:   attributes,
+		})
+	})
+	if err != nil {
+		gate.close()
+		in.close()
+		read.Close()
+		if gate != nil && executable(file) != nil {
+			return nil, nil, nil, nil, fmt.Errorf("not started: umask, nice and limits are set by %s: %w", file, bare(err))
+		}
+		return nil, nil, nil, nil, t.startError(path, dir, who, err)
 	}
 	in.start()
-	return proc, newPump(read, execution.Output), in, nil
+	return proc, newPump(read, execution.Output), in, gate, nil
 }
 
 // signalGroup sends to the group and reports whether there was anything to send to. Signal 0 only looks.
