@@ -193,6 +193,7 @@ func TestUsersOfSystemCrontabs(t *testing.T) {
 	}
 }
 
+// RC13: weekdays of APScheduler, beside what is refused.
 func TestCrontabsThatCannotBeTakenWhole(t *testing.T) {
 	s := serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC")
 	file := sampleTable("user/faults.crontab")

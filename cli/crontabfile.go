@@ -61,7 +61,7 @@ func (a *app) findCrontabs(names []string, f *crontabFlags) (tables []crontabFil
 			case err != nil:
 				a.say("%s: %v", path, errors.Unwrap(err))
 				unread++
-			case table.user == "" && !cronName.MatchString(entry.Name()) || strings.HasPrefix(entry.Name(), "."):
+			case table.user == "" && !cronName.MatchString(entry.Name()) || strings.HasPrefix(entry.Name(), ".") || strings.HasPrefix(entry.Name(), "tmp."):
 				a.say("%s: passed over: cron reads no file of that name in a folder; named by itself it is read", path)
 			case !info.Mode().IsRegular():
 				a.say("%s: passed over: no regular file", path)

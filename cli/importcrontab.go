@@ -92,7 +92,7 @@ func (a *app) importCrontabs(ctx context.Context, names []string, f *crontabFlag
 	refused := unread
 	var all []lineJob
 	places := map[string]string{}
-	home := a.homes()
+	home, known := a.homes(), isUser()
 	for _, t := range tables {
 		data, err := a.readInput(t.name())
 		if err != nil {
@@ -100,7 +100,7 @@ func (a *app) importCrontabs(ctx context.Context, names []string, f *crontabFlag
 		}
 		o := crontab.Options{
 			Source: t.source, Prefix: f.prefix, System: t.system, Zone: f.zone, CatchUp: f.catchUp, Overlap: f.overlap, Dialect: f.dialect,
-			IsUser: isUser(), Home: home,
+			IsUser: known, Home: home,
 		}
 		if t.user != "" {
 			o.User = &t.user
@@ -264,8 +264,11 @@ func tellPolicies(tell func(string, ...any), all []lineJob, f *crontabFlags, zon
 	}
 	tell("%s; %s", late, overlap)
 	tell("what the commands write is kept in the history of their runs, in place of mail")
-	unzoned, given := 0, 0
+	unzoned, given, homeless := 0, 0, 0
 	for _, job := range all {
+		if task, _ := job.Definition["task"].(map[string]any); task["dir"] == nil {
+			homeless++
+		}
 		when, _ := job.Definition["trigger"].(map[string]any)
 		switch {
 		case !job.Zoned:
@@ -273,6 +276,9 @@ func tellPolicies(tell func(string, ...any), all []lineJob, f *crontabFlags, zon
 		case when["zone"] == f.zone:
 			given++
 		}
+	}
+	if homeless > 0 {
+		tell("%s: started where the service was, not at home, which is not known here", count(homeless, "job"))
 	}
 	if unzoned > 0 {
 		tell("%s: times in %s, since no CRON_TZ says otherwise (--tz does)", count(unzoned, "job"), zone)
