@@ -19,6 +19,7 @@ type crontabFile struct {
 	source string
 	system bool
 	user   string // of a table in a spool, named after its user
+	listed bool   // it was found in a folder, and not named itself
 }
 
 // name is what readInput opens.
@@ -66,6 +67,7 @@ func (a *app) findCrontabs(names []string, f *crontabFlags) (tables []crontabFil
 			case !info.Mode().IsRegular():
 				a.say("%s: passed over: no regular file", path)
 			default:
+				table.listed = true
 				tables = append(tables, table)
 			}
 		}

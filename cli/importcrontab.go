@@ -95,6 +95,11 @@ func (a *app) importCrontabs(ctx context.Context, names []string, f *crontabFlag
 	home, known := a.homes(), isUser()
 	for _, t := range tables {
 		data, err := a.readInput(t.name())
+		if err != nil && t.listed {
+			a.say("%v", err)
+			refused++
+			continue
+		}
 		if err != nil {
 			return err
 		}
