@@ -22,19 +22,12 @@ const drain = 2 * time.Second
 // run starts the program and sees it through. What it started itself is not ended with it. The program is ended by force as
 // soon as the context ends: there is no grace for execution.Hard to cut short.
 func run(ctx context.Context, t *Task, _ *account, environ []string, _ string, execution ruqi.Execution) ruqi.Result {
-	path, argv := "", t.argv
-	switch {
-	case argv != nil:
-		path = argv[0]
-	case t.shell != "":
-		path, argv = t.shell, []string{t.shell, "-c", t.command}
-	default:
-		if path = lookup(environ, "ComSpec"); path == "" {
-			path = "cmd.exe"
-		}
-		argv = []string{path, "/d", "/s", "/c", t.command}
+	path, argv, err := t.program(environ)
+	if err != nil {
+		return ruqi.Result{Err: fmt.Errorf("not started: %s: %w", t.what(), bare(err))}
 	}
-	cmd := exec.CommandContext(ctx, path, argv[1:]...)
+	cmd := exec.CommandContext(ctx, path)
+	cmd.Args = argv
 	cmd.Env, cmd.Dir, cmd.WaitDelay = environ, t.dir, drain
 	out := &output{to: execution.Output}
 	defer out.close()
@@ -46,13 +39,9 @@ func run(ctx context.Context, t *Task, _ *account, environ []string, _ string, e
 		commandLine(cmd, path, t.command)
 	}
 	if err := cmd.Start(); err != nil {
-		var lookup *exec.Error
-		if errors.As(err, &lookup) {
-			err = lookup.Err // without the program's name
-		}
 		return ruqi.Result{Err: fmt.Errorf("not started: %s: %w", t.what(), bare(err))}
 	}
-	err := cmd.Wait()
+	err = cmd.Wait()
 	result := ruqi.Result{CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 	code := cmd.ProcessState.ExitCode()
 	if code >= 0 {
