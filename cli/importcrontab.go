@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -181,8 +182,12 @@ type outcome struct {
 	fault error
 }
 
-// importWorkers add jobs at a time. Each waits most of the time, for the service and its disk; more do not make the service faster.
-const importWorkers = 8
+// Jobs are added in batches: a request and a step of the store for each job would be most of the work.
+const (
+	importBatch   = 100       // jobs; a step of the store then takes some 10 ms
+	importBytes   = 512 << 10 // bytes of a batch, which is added to one job more; half of what the service takes
+	importWorkers = 4         // batches under way: while one is written, others are read
+)
 
 // addLines adds the jobs and tells of it.
 func (a *app) addLines(ctx context.Context, all []lineJob, tables []crontabFile, refused int, f *crontabFlags) error {
@@ -333,55 +338,90 @@ func eachJob(ctx context.Context, c *client.Client, query ruqi.JobQuery, do func
 	}
 }
 
-// addAll adds the jobs, some at a time, and returns what became of each. It stops when the service fails; the error says how.
+// addAll adds the jobs, some batches at a time, and returns what became of each. It stops when the service fails; the error says how.
 func addAll(ctx context.Context, c *client.Client, all []lineJob, there map[string]ruqi.Job) ([]outcome, error) {
 	outcomes := make([]outcome, len(all))
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	next := make(chan int)
+	todo := make(chan batch)
 	var workers sync.WaitGroup
-	for range min(importWorkers, len(all)) {
+	for range importWorkers {
 		workers.Go(func() {
-			for i := range next {
-				outcomes[i] = addLine(ctx, c, all[i], there)
-				if err := outcomes[i].fault; err != nil && !errors.Is(err, ruqi.ErrInvalid) && !errors.Is(err, ruqi.ErrExists) {
+			for b := range todo {
+				if err := b.add(ctx, c, outcomes); err != nil {
 					stop(err)
 				}
 			}
 		})
 	}
-feed:
-	for i := range all {
+	err := eachBatch(all, there, func(b batch) bool {
 		select {
-		case next <- i:
+		case todo <- b:
+			return true
 		case <-ctx.Done():
-			break feed
+			return false
 		}
-	}
-	close(next)
+	})
+	close(todo)
 	workers.Wait()
-	return outcomes, context.Cause(ctx)
+	return outcomes, errors.Join(err, context.Cause(ctx))
 }
 
-// addLine adds one job. Only a job that came from a crontab is replaced.
-func addLine(ctx context.Context, c *client.Client, job lineJob, there map[string]ruqi.Job) outcome {
-	text, err := encode(job.Definition)
+// A batch is some of the jobs: new ones, or such as came from a crontab before. Only these are replaced.
+type batch struct {
+	definitions []json.RawMessage
+	places      []int
+	bytes       int
+	onConflict  ruqi.OnConflict
+}
+
+// eachBatch parts the jobs into batches until do returns false.
+func eachBatch(all []lineJob, there map[string]ruqi.Job, do func(batch) bool) error {
+	fresh, known := batch{onConflict: ruqi.Fail}, batch{onConflict: ruqi.Replace}
+	for i, job := range all {
+		text, err := encode(job.Definition)
+		if err != nil {
+			return err
+		}
+		b := &fresh
+		if _, before := there[job.ID]; before {
+			b = &known
+		}
+		b.definitions, b.places, b.bytes = append(b.definitions, text), append(b.places, i), b.bytes+len(text)
+		if len(b.places) == importBatch || b.bytes > importBytes {
+			if !do(*b) {
+				return nil
+			}
+			*b = batch{onConflict: b.onConflict}
+		}
+	}
+	for _, b := range []batch{fresh, known} {
+		if len(b.places) > 0 && !do(b) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// add adds the jobs of the batch and notes what became of them.
+func (b *batch) add(ctx context.Context, c *client.Client, outcomes []outcome) error {
+	added, err := c.AddDefinitions(ctx, b.definitions, b.onConflict)
 	if err != nil {
-		return outcome{fault: err}
+		return err
 	}
-	before, known := there[job.ID]
-	onConflict := ruqi.Fail
-	if known {
-		onConflict = ruqi.Replace
+	for n, a := range added {
+		how := "unchanged"
+		switch {
+		case a.Err != nil && !errors.Is(a.Err, ruqi.ErrInvalid) && !errors.Is(a.Err, ruqi.ErrExists):
+			return a.Err
+		case a.Err != nil:
+			how = ""
+		case a.Added == ruqi.Created:
+			how = "created"
+		case a.Changed:
+			how = "changed"
+		}
+		outcomes[b.places[n]] = outcome{a.Job, how, a.Err}
 	}
-	added, _, err := c.AddDefinition(ctx, text, onConflict)
-	switch {
-	case err != nil:
-		return outcome{fault: err}
-	case !known:
-		return outcome{job: added, how: "created"}
-	case added.Version == before.Version:
-		return outcome{job: added, how: "unchanged"}
-	}
-	return outcome{job: added, how: "changed"}
+	return nil
 }
