@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // tableOf writes a table into a folder of its own.
@@ -89,6 +90,15 @@ func TestADryRunOfACrontab(t *testing.T) {
 	jobs := tableOf(t, "jobs.yaml", dry.out)
 	s.ok("job", "add", "--file", jobs)
 	if got := s.ok("import", "crontab", sampleTable("09-env-order.crontab")); !strings.Contains(got, "6 unchanged") {
+		t.Errorf("the job file of a dry run differs: %s", got)
+	}
+	evil := tableOf(t, "evil", "@daily echo \x1b[31m '\u202e' <a>&\U000e0001\n")
+	hidden := s.ok("import", "crontab", evil, "--dry-run")
+	if strings.ContainsFunc(hidden, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
+		t.Errorf("what acts on a terminal is printed: %q", hidden)
+	}
+	s.ok("job", "add", "--file", tableOf(t, "evil.yaml", hidden))
+	if got := s.ok("import", "crontab", evil); !strings.Contains(got, "1 unchanged") {
 		t.Errorf("the job file of a dry run differs: %s", got)
 	}
 	if dry := s.ruqi("import", "crontab", sampleTable("user/faults.crontab"), "--dry-run"); dry.status != 1 || !strings.Contains(dry.errors, "1 job would be added; 19 lines not taken") {

@@ -1,12 +1,16 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
@@ -160,11 +164,28 @@ func (a *app) say(format string, args ...any) {
 	_, _ = fmt.Fprintln(a.Stderr, "ruqi: "+escape(fmt.Sprintf(format, args...))) // as good as it goes
 }
 
-// printDocument writes a definition as a document of a job file.
+// printDocument writes a definition as a document of a job file. Where a text in it would act on a terminal, and YAML would show it as it
+// is, the document is JSON with escapes, which YAML reads as well.
 func (a *app) printDocument(definition map[string]any, first bool) error {
 	text, err := yaml.Marshal(definition)
 	if err != nil {
 		return err
+	}
+	if hidden := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }; bytes.ContainsFunc(text, hidden) {
+		if text, err = json.MarshalIndent(definition, "", "  "); err != nil {
+			return err
+		}
+		var b bytes.Buffer
+		for _, r := range string(text) {
+			if !hidden(r) {
+				b.WriteRune(r)
+				continue
+			}
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, "\\u%04x", unit)
+			}
+		}
+		text = append(plainJSON(b.Bytes()), '\n')
 	}
 	if !first {
 		text = append([]byte("---\n"), text...)
