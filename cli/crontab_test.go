@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -103,6 +104,30 @@ func TestADryRunOfACrontab(t *testing.T) {
 	}
 	if dry := s.ruqi("import", "crontab", sampleTable("user/faults.crontab"), "--dry-run"); dry.status != 1 || !strings.Contains(dry.errors, "1 job would be added; 19 lines not taken") {
 		t.Errorf("exit %d: %s", dry.status, dry.errors)
+	}
+}
+
+func TestALongCrontabGoesInByBatches(t *testing.T) {
+	s := serve(t, t.TempDir(), "--tz", "UTC")
+	var half, whole strings.Builder
+	for i := range 450 {
+		line := fmt.Sprintf("%d %d * * * run --part %d\n", i%60, i/60, i)
+		whole.WriteString(line)
+		if i < 230 {
+			half.WriteString(line)
+		}
+	}
+	file := tableOf(t, "long", half.String())
+	s.ok("import", "crontab", file)
+	if err := os.WriteFile(file, []byte(whole.String()+"0 0 * * * run \\\n0 25 * * * run\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := s.ruqi("import", "crontab", file)
+	if got.status != 1 || !strings.Contains(got.out, "451 jobs: 221 created, 0 changed, 230 unchanged; 1 line not taken") || !strings.HasPrefix(got.out, "created long/run-231: ") {
+		t.Errorf("exit %d: %.300s%s", got.status, got.out, got.errors)
+	}
+	if n := len(s.versions()); n != 451 {
+		t.Errorf("there are %d jobs", n)
 	}
 }
 

@@ -98,15 +98,26 @@ func description(comment string) string {
 	if heading.MatchString(text) {
 		return ""
 	}
-	if e, fault := readEntry(text, false); fault == "" && text != "" && !beginsVariable(text[0]) {
-		if _, _, fault := schedule(&e, "", "crontab"); fault == "" {
-			return ""
-		}
+	if _, off := switchedOff(text, false); off {
+		return ""
 	}
 	if strings.IndexFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
 		return "" // a rule across the page
 	}
 	return text
+}
+
+// switchedOff tells whether a comment is a line of times and a command.
+func switchedOff(text string, system bool) (e entry, off bool) {
+	if text == "" || beginsVariable(text[0]) {
+		return e, false
+	}
+	e, fault := readEntry(text, system)
+	if fault != "" {
+		return e, false
+	}
+	_, _, fault = schedule(&e, "", "crontab")
+	return e, fault == ""
 }
 
 // jobName returns the comment if it is short, else the command, as much of it as a list has room for.

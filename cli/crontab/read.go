@@ -140,6 +140,10 @@ func (r *reader) read(line string) {
 	case text[0] == '#':
 		r.Comments++
 		r.comment = strings.TrimSpace(strings.TrimLeft(text, "#"))
+		if e, off := switchedOff(r.comment, r.System); off {
+			command, _, _ := percent(e.command)
+			r.id(programOf(command)) // so that those below stay the same jobs, and it is the same when it is switched on again
+		}
 	case !utf8.ValidString(text):
 		r.refuse("not UTF-8")
 	case strings.ContainsRune(text, 0):

@@ -237,7 +237,7 @@ func (l *line) readEnv(task taskShape, o WriteOptions) {
 	switch {
 	case own != "" && own != l.zone:
 		l.refuse("its CRON_TZ is %s, and its zone another: %s", own, l.zone)
-	case own == "" && l.zone != "" && (l.zone != o.Zone || l.env["TZ"] != ""):
+	case own == "" && l.zone != "" && l.when != "@reboot" && (l.zone != o.Zone || l.env["TZ"] != ""):
 		l.env["CRON_TZ"] = l.zone
 	}
 	var sorted []string
