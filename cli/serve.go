@@ -45,6 +45,7 @@ type serveFlags struct {
 	allowPrograms, allowUsers                   []string
 	insecureHTTP, newToken, webhookProxy        bool
 	noCommands                                  bool
+	cgroup                                      string
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -56,7 +57,7 @@ func (a *app) serveCommand() *cobra.Command {
 			"--new-token makes another one when that is lost.\n\n" +
 			"Each flag can be given in the environment instead: RUQI_STORE, RUQI_LISTEN, RUQI_TZ, RUQI_SLOTS (POOL=N,…), RUQI_LEASE, RUQI_DRAIN,\n" +
 			"RUQI_INSECURE_HTTP, RUQI_LOG_LEVEL, RUQI_ALLOW_NET (NETWORK,…), RUQI_WEBHOOK_PROXY, RUQI_NO_COMMANDS,\n" +
-			"RUQI_ALLOW_PROGRAMS (PATH,…), RUQI_ALLOW_USERS (USER,…), RUQI_DATA_DIR. On SIGTERM, SIGINT or SIGHUP it claims nothing new, waits for what runs, then ends it;\n" +
+			"RUQI_ALLOW_PROGRAMS (PATH,…), RUQI_ALLOW_USERS (USER,…), RUQI_CGROUP, RUQI_DATA_DIR. On SIGTERM, SIGINT or SIGHUP it claims nothing new, waits for what runs, then ends it;\n" +
 			"a second signal ends it at once and by force, a third leaves without waiting.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -80,6 +81,7 @@ func (a *app) serveCommand() *cobra.Command {
 	set.BoolVar(&f.noCommands, "no-commands", false, "run no commands: jobs that are commands are refused, and those in the store wait for another instance")
 	set.StringSliceVar(&f.allowPrograms, "allow-programs", nil, "`path` of a program that commands may start, and then no others; a text for a shell needs its shell; may be given again")
 	set.StringSliceVar(&f.allowUsers, "allow-users", nil, "`user` that commands may run as, and then as no others, that of the service included; may be given again")
+	set.StringVar(&f.cgroup, "cgroup", "auto", "`when` each run of a command has a control group, by which all it started is found: auto (where Linux lets this service make one) or off")
 	set.StringVar(&f.logLevel, "log-level", "info", "least `level` that is logged: debug, info, warn or error")
 	set.BoolVar(&f.newToken, "new-token", false, "make a new admin token at this start and write it to the data directory; the one before is refused from then on, by other running services of the store within seconds")
 	return cmd
@@ -99,7 +101,7 @@ type settings struct {
 // settings reads flags and environment and tells all faults at once.
 func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 	names, faults := a.fromEnvironment(set, "store", "listen", "tz", "slots", "lease", "drain", "insecure-http", "log-level", "allow-net", "webhook-proxy",
-		"no-commands", "allow-programs", "allow-users")
+		"no-commands", "allow-programs", "allow-users", "cgroup")
 	wrong := func(flag, format string, args ...any) {
 		faults = append(faults, usage("%s: %s", names[flag], fmt.Sprintf(format, args...)))
 	}
@@ -148,7 +150,13 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 		}
 		s.webhooks.Allow = append(s.webhooks.Allow, network)
 	}
-	s.commands = command.Options{Disabled: f.noCommands, Programs: listed(set, "allow-programs", f.allowPrograms), Users: listed(set, "allow-users", f.allowUsers)}
+	s.commands = command.Options{
+		Disabled: f.noCommands, Programs: listed(set, "allow-programs", f.allowPrograms), Users: listed(set, "allow-users", f.allowUsers),
+		Cgroups: f.cgroup == "auto", Subreaper: true,
+	}
+	if f.cgroup != "auto" && f.cgroup != "off" {
+		wrong("cgroup", "%q is unknown; %s", f.cgroup, wire.Accepted("auto", "off"))
+	}
 	for _, path := range f.allowPrograms {
 		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 			wrong("allow-programs", "%q is no whole path such as /usr/bin/rsync", path)
@@ -267,6 +275,7 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
 
+	s.commands.Logger = logger
 	registry := standard.Registry(standard.Options{Webhooks: s.webhooks, Commands: s.commands})
 	scheduler, err := ruqi.New(store.Jobs, registry, s.scheduler)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"slices"
 	"strconv"
@@ -30,6 +31,15 @@ type Options struct {
 	// Users are the names of the users that commands may run as. A task that names none runs as the user of the service, and
 	// is refused where that is not listed. Nil: any user that the system lets the service become.
 	Users []string
+	// Cgroups gives each run a control group of version 2 of its own, within that of this process, where Linux lets it: all that a
+	// command starts is found and ended by it, whatever it does. Where that cannot be, processes are found as without. False: no groups.
+	Cgroups bool
+	// Subreaper makes this process the parent of what its commands leave behind when their own parents have ended, in place of the
+	// first process of the system, where Linux lets it: it reaps them, and can tell of most that have cleared their environment
+	// too whose they are. It holds for the whole process and for good, so it is not for a library to do unasked. False: not.
+	Subreaper bool
+	// Logger is told which way is used, and when that changes. Nil: nobody is.
+	Logger *slog.Logger
 }
 
 // An Executor runs commands. Its methods may be called by many goroutines.
@@ -38,6 +48,7 @@ type Executor struct {
 	disabled bool
 	programs []string // nil: any
 	users    []string // nil: any
+	cgroups  *cgroups // nil: none
 	owner    string   // the name of the user of the service
 	// nonce and starts make RUQI_PROCESS_TREE unlike any other on the host where the run does not say whose it is.
 	nonce  string
@@ -55,11 +66,22 @@ func New(options Options) *Executor {
 	if environ == nil {
 		environ = os.Environ()
 	}
-	return &Executor{
+	log := options.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	e := &Executor{
 		environ: baseEnviron(environ), nonce: rand.Text(),
 		disabled: options.Disabled, programs: slices.Clone(options.Programs), users: slices.Clone(options.Users),
 		owner: ownAccount().name,
 	}
+	if options.Subreaper {
+		becomeSubreaper(log)
+	}
+	if options.Cgroups && !options.Disabled {
+		e.cgroups = openCgroups(log)
+	}
+	return e
 }
 
 // Register adds New(options) to the registry. It panics if the kind "command" is taken.
@@ -117,7 +139,7 @@ func (e *Executor) Execute(ctx context.Context, task ruqi.Task, execution ruqi.E
 			return ruqi.Result{Err: fmt.Errorf("not started: %w", err)}
 		}
 	}
-	return run(ctx, t, who, environ, mark, execution)
+	return e.run(ctx, t, who, environ, mark, execution)
 }
 
 // what names the thing that is started without repeating it: it may hold a secret. A

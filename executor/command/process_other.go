@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -16,12 +17,20 @@ import (
 	"github.com/ruqi-dev/ruqi"
 )
 
+// cgroups stands for the control groups that Linux has.
+type cgroups struct{}
+
+func openCgroups(*slog.Logger) *cgroups { return nil }
+
+// becomeSubreaper does nothing: nothing is inherited here.
+func becomeSubreaper(*slog.Logger) {}
+
 // drain is how long a pipe that others hold is read once the program has ended.
 const drain = 2 * time.Second
 
 // run starts the program and sees it through. What it started itself is not ended with it. The program is ended by force as
 // soon as the context ends: there is no grace for execution.Hard to cut short.
-func run(ctx context.Context, t *Task, _ *account, environ []string, _ string, execution ruqi.Execution) ruqi.Result {
+func (e *Executor) run(ctx context.Context, t *Task, _ *account, environ []string, _ string, execution ruqi.Execution) ruqi.Result {
 	path, argv, err := t.program(environ)
 	if err != nil {
 		return ruqi.Result{Err: fmt.Errorf("not started: %s: %w", t.what(), bare(err))}
