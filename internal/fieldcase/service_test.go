@@ -68,6 +68,12 @@ func serve(t *testing.T, flags ...string) *service {
 	return serveBy(t, nil, t.TempDir(), flags...)
 }
 
+// serveIn starts the program on a directory that an earlier one may have used.
+func serveIn(t *testing.T, dir string, flags ...string) *service {
+	t.Helper()
+	return serveBy(t, nil, dir, flags...)
+}
+
 // serveBy is serve by way of another program, nil for none, and on a directory that may have been used before.
 func serveBy(t *testing.T, by []string, dir string, flags ...string) *service {
 	t.Helper()
