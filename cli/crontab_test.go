@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"unicode"
 )
@@ -258,6 +259,27 @@ func TestCrontabsThatCannotBeTakenWhole(t *testing.T) {
 	s.fails(2, "no such file", "import", "crontab", "gone")
 	s.fails(2, "at least one file", "import", "crontab")
 	s.fails(5, "--server", "import", "crontab", sampleTable("01-plain.crontab"), "--server", "http://127.0.0.1:1")
+}
+
+func TestRebootInACrontab(t *testing.T) {
+	dir := t.TempDir()
+	s := serve(t, dir)
+	if got := s.ok("import", "crontab", tableOf(t, "boot", "@reboot echo up\n")); !strings.Contains(got, "created boot/echo: active, no fire to come") {
+		t.Error(got)
+	}
+	if runs := s.ok("run", "list", "--job", "boot/echo", "-o", "json"); strings.Contains(runs, "startup") {
+		t.Errorf("it ran when it was added: %s", runs)
+	}
+	s.signal(syscall.SIGTERM)
+	s.wait()
+	s = serve(t, dir)
+	s.eventually("it runs at the next start", func() bool {
+		runs := s.ok("run", "list", "--job", "boot/echo")
+		return strings.Contains(runs, "startup") && strings.Contains(runs, "succeeded")
+	})
+	if table := s.ok("export", "crontab"); !strings.Contains(table, "\n@reboot echo up\n") {
+		t.Error(table)
+	}
 }
 
 // RC10, RC11: the zone of a table that names none.

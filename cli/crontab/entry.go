@@ -69,7 +69,8 @@ func userName(word string) bool { return len(word) <= 256 && userPattern.MatchSt
 // plainUsers are names of users on any Unix that are names of no program.
 var plainUsers = []string{"root", "www-data", "nobody", "wwwrun", "_www", "apache", "munin", "smmsp", "logcheck", "Debian-exim", "amavis"}
 
-// systemUser returns, quoted and with its line, the first name in word 6 that can only be a user's; empty: there is none.
+// systemUser returns, with its line, the first name in word 6 that can only be a user's: a well-known one, or one that stands before what
+// begins a command of the shell; empty: there is none.
 func systemUser(text string) string {
 	n := 0
 	for line := range strings.Lines(text) {
@@ -82,7 +83,10 @@ func systemUser(text string) string {
 		if fault != "" {
 			continue
 		}
-		if word, rest, _ := cutBlank(e.command); rest != "" && slices.Contains(plainUsers, word) {
+		word, rest, _ := cutBlank(e.command)
+		second, more, _ := cutBlank(rest)
+		begins := more != "" && slices.Contains([]string{"[", "[[", "cd", "if"}, second) && !slices.Contains(carriers, word) && !slices.Contains([]string{"echo", "printf", "logger"}, word)
+		if userName(word) && (rest != "" && slices.Contains(plainUsers, word) || begins) {
 			return fmt.Sprintf("line %d (%s)", n, word)
 		}
 	}
