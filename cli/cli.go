@@ -174,6 +174,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.AddCommand(a.serveCommand(), a.jobCommand(), a.runCommand(), a.instanceCommand(), a.storeCommand(), a.statusCommand(), a.wakeupCommand(), a.nextCommand(), a.importCommand(), a.versionCommand())
 	root.SetHelpCommand(helpCommand(root))
+	root.AddCommand(a.exportCommand())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {
