@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/client"
 	"github.com/ruqi-dev/ruqi/wire"
 )
@@ -86,10 +87,12 @@ func (e *silentError) Error() string { return "" }
 func exitStatus(err error) int {
 	var silent *silentError
 	var wrong *usageError
+	var fault *jobfile.Fault
+	var untold *untoldError
 	switch {
 	case errors.As(err, &silent):
 		return silent.status
-	case errors.As(err, &wrong), errors.Is(err, ruqi.ErrInvalid), errors.Is(err, ruqi.ErrClosure):
+	case errors.As(err, &wrong), errors.As(err, &fault), errors.As(err, &untold), errors.Is(err, ruqi.ErrInvalid), errors.Is(err, ruqi.ErrClosure):
 		return exitUsage
 	case errors.Is(err, ruqi.ErrNotFound):
 		return exitNotFound
@@ -121,7 +124,7 @@ func (a *app) explain(err error) []string {
 		}
 		return lines
 	case errors.Is(err, client.ErrUnreachable):
-		return []string{err.Error(), "is the service running, and is it at this address? --server or RUQI_SERVER says where: " + a.address()}
+		return append(strings.Split(err.Error(), "\n"), "is the service running, and is it at this address? --server or RUQI_SERVER says where: "+a.address())
 	case errors.Is(err, errTokenFile):
 		return []string{err.Error()}
 	case errors.Is(err, client.ErrDenied):
@@ -172,7 +175,7 @@ func (a *app) root() *cobra.Command {
 		}
 		return nil
 	}
-	root.AddCommand(a.serveCommand(), a.jobCommand(), a.runCommand(), a.instanceCommand(), a.storeCommand(), a.statusCommand(), a.wakeupCommand(), a.nextCommand(), a.importCommand(), a.versionCommand())
+	root.AddCommand(a.serveCommand(), a.jobCommand(), a.runCommand(), a.instanceCommand(), a.storeCommand(), a.statusCommand(), a.wakeupCommand(), a.nextCommand(), a.applyCommand(), a.diffCommand(), a.importCommand(), a.versionCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
