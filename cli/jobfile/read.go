@@ -63,6 +63,7 @@ func Read(name string, data []byte) ([]*Document, error) {
 		fault.File = name
 		return nil, fault
 	}
+	tokens, begins := withoutEmpty(tokens)
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // a key that stands twice is told with all else
 	if err != nil {
 		return nil, notYAML(name, data, err)
@@ -76,7 +77,42 @@ func Read(name string, data []byte) ([]*Document, error) {
 		d.readJob(doc.Body)
 		documents = append(documents, d)
 	}
+	if len(documents) < len(begins) { // a job that is passed over in silence would be taken for one that is to be removed
+		at := begins[len(documents)].Position
+		return nil, &Fault{File: name, Line: at.Line, Column: at.Column, Message: "not YAML that can be read whole; a document here or before it is lost"}
+	}
 	return documents, nil
+}
+
+// withoutEmpty leaves out the marks of documents without content: after two of them on end the parser loses the rest of the
+// file. It returns the tokens with which the others begin, too.
+func withoutEmpty(tokens token.Tokens) (kept, begins token.Tokens) {
+	kept = make(token.Tokens, 0, len(tokens))
+	var mark *token.Token
+	empty := true
+	for _, t := range tokens {
+		switch t.Type {
+		case token.CommentType:
+			continue
+		case token.DocumentHeaderType:
+			mark, empty = t, true
+			continue
+		case token.DocumentEndType:
+			if !empty {
+				kept = append(kept, t)
+			}
+			mark, empty = nil, true
+			continue
+		}
+		if mark != nil {
+			kept, mark = append(kept, mark), nil
+		}
+		if empty {
+			begins, empty = append(begins, t), false
+		}
+		kept = append(kept, t)
+	}
+	return kept, begins
 }
 
 // notYAML tells what the parser says.
