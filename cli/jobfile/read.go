@@ -63,7 +63,7 @@ func Read(name string, data []byte) ([]*Document, error) {
 		fault.File = name
 		return nil, fault
 	}
-	tokens, begins := withoutEmpty(tokens)
+	tokens, begins := WithoutEmpty(tokens)
 	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // a key that stands twice is told with all else
 	if err != nil {
 		return nil, notYAML(name, data, err)
@@ -84,9 +84,9 @@ func Read(name string, data []byte) ([]*Document, error) {
 	return documents, nil
 }
 
-// withoutEmpty leaves out the marks of documents without content: after two of them on end the parser loses the rest of the
-// file. It returns the tokens with which the others begin, too.
-func withoutEmpty(tokens token.Tokens) (kept, begins token.Tokens) {
+// WithoutEmpty leaves out comments, and the marks of documents without content: after two marks on end the parser loses the rest
+// of the file, in silence. It returns the tokens with which the other documents begin, too.
+func WithoutEmpty(tokens token.Tokens) (kept, begins token.Tokens) {
 	kept = make(token.Tokens, 0, len(tokens))
 	var mark *token.Token
 	empty := true

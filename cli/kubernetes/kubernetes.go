@@ -11,8 +11,10 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 
+	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/internal/duration"
 )
 
@@ -104,7 +106,8 @@ type container struct {
 // Read reads the documents of a file. Its error is for a file that is not YAML.
 func Read(name string, data []byte, options Options) (Result, error) {
 	var r Result
-	file, err := parser.ParseBytes(data, 0)
+	tokens, _ := jobfile.WithoutEmpty(lexer.Tokenize(string(data))) // templates leave documents without content
+	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		var fault yaml.Error
 		if errors.As(err, &fault) && fault.GetToken() != nil {
