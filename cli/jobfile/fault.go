@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
@@ -31,11 +32,9 @@ func (f *Fault) Error() string {
 	return strings.ReplaceAll(where+": "+f.Message, "\n", `\n`)
 }
 
-var unescape = strings.NewReplacer("~1", "/", "~0", "~")
-
 // Dotted writes a JSON pointer as people read it: task.argv.0.
 func Dotted(pointer string) string {
-	return unescape.Replace(strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", "."))
+	return strings.Join(object.Names(pointer), ".")
 }
 
 // Fault returns a fault at a pointer's part, or at what holds it where it is missing.

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
@@ -300,9 +299,9 @@ func (d *Document) State() string {
 // Gives reports whether the document has a member at the pointer that is not null.
 func (d *Document) Gives(pointer string) bool {
 	var value any = d.value
-	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+	for _, name := range object.Names(pointer) {
 		members, _ := value.(map[string]any)
-		if value = members[unescape.Replace(name)]; value == nil {
+		if value = members[name]; value == nil {
 			return false
 		}
 	}
