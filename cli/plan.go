@@ -278,10 +278,10 @@ func (p *plan) failure(ctx context.Context) error {
 	for _, s := range p.steps {
 		switch {
 		case s.err != nil && s.doc != nil:
-			faults = append(faults, s.doc.Faults(s.told())...)
+			faults = append(faults, s.doc.Faults(s.told(ctx))...)
 		case s.err != nil:
-			faults = append(faults, s.told())
-		case !s.done && s.action != remove:
+			faults = append(faults, s.told(ctx))
+		case !s.done:
 			left++
 			rest = append(rest, fmt.Errorf("not done: %s", s.id))
 		}
@@ -295,14 +295,14 @@ func (p *plan) failure(ctx context.Context) error {
 	if left > maxNotDone {
 		rest = append(rest[:maxNotDone:maxNotDone], fmt.Errorf("not done: %d more", left-maxNotDone))
 	}
-	return errors.Join(append(append(faults, rest...), errors.New("apply again to go on; what was done stays, and nothing was removed that is not listed"))...)
+	return errors.Join(append(append(faults, rest...), errors.New("what was done stays; apply again to go on"))...)
 }
 
 const maxNotDone = 50 // jobs that are named; enough to see which
 
 // told is the step's error with the job it is about.
-func (s *step) told() error {
-	if errors.Is(s.err, client.ErrUnreachable) {
+func (s *step) told(ctx context.Context) error {
+	if errors.Is(s.err, client.ErrUnreachable) || ctx.Err() != nil {
 		return fmt.Errorf("job %q: nobody knows whether it was %s, since the answer was lost: %w", s.id, s.action, s.err)
 	}
 	if errors.Is(s.err, ruqi.ErrInvalid) || isFault(s.err) || strings.Contains(s.err.Error(), fmt.Sprintf("%q", s.id)) {

@@ -47,15 +47,9 @@ type place struct {
 // nothing can be read, and is a Fault. Documents that are empty are passed over.
 func Read(name string, data []byte) ([]*Document, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors leave one
-	if !utf8.Valid(data) {
-		line := 1
-		for part := range bytes.Lines(data) {
-			if !utf8.Valid(part) {
-				break
-			}
-			line++
-		}
-		return nil, &Fault{File: name, Line: line, Column: 1, Message: "not UTF-8"}
+	if fault := notUTF8(data); fault != nil {
+		fault.File = name
+		return nil, fault
 	}
 	tokens := lexer.Tokenize(string(data))
 	if fault := tooMuch(tokens); fault != nil {
@@ -112,6 +106,22 @@ func WithoutEmpty(tokens token.Tokens) (kept, begins token.Tokens) {
 		kept = append(kept, t)
 	}
 	return kept, begins
+}
+
+// notUTF8 names the place of the first bytes that are no text.
+func notUTF8(data []byte) *Fault {
+	line := 1
+	for part := range bytes.Lines(data) {
+		for column := 1; len(part) > 0; column++ {
+			r, size := utf8.DecodeRune(part)
+			if r == utf8.RuneError && size == 1 {
+				return &Fault{Line: line, Column: column, Message: "not UTF-8"}
+			}
+			part = part[size:]
+		}
+		line++
+	}
+	return nil
 }
 
 // notYAML tells what the parser says.

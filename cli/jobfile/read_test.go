@@ -69,7 +69,7 @@ func TestWhatIsWrongIsToldWithItsPlace(t *testing.T) {
 		"jobs in a list":                       {"jobs: []\n", "f.yaml:1:1: jobs: a job has no jobs in it"},
 		"no id":                                {"name: x\n" + trigger + task, "f.yaml:1:1: id: missing; a job that is applied again"},
 		"an id twice":                          {good + "---\n" + good, `f.yaml:5:1: id: "hello" stands also at f.yaml:1:1`},
-		"a text that is not UTF-8":             {"id: x\nname: \"a\xffb\"\n", "f.yaml:2:1: not UTF-8"},
+		"a text that is not UTF-8":             {"id: x\nname: \"a\xffb\"\n", "f.yaml:2:9: not UTF-8"},
 		"a text without an end":                {"id: 'x\n", "f.yaml:1:5: "},
 		"a tab for blanks":                     {"task:\n\tkind: x\n", "f.yaml:2:"},
 		"a wrong state":                        {good + "state: stopped\n", "f.yaml:4:1: state: a job is added in one of two states"},
