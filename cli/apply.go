@@ -113,7 +113,7 @@ func (a *app) diffCommand() *cobra.Command {
 			err := a.withPlan(cmd.Context(), f, a.printDiff)
 			var silent *silentError
 			if err != nil && exitStatus(err) == exitFailed && !errors.As(err, &silent) {
-				return &untoldError{err}
+				return &statusError{err, exitUsage} // it must not pass for a difference
 			}
 			return err
 		},
@@ -121,12 +121,6 @@ func (a *app) diffCommand() *cobra.Command {
 	f.register(cmd.Flags())
 	return cmd
 }
-
-// An untoldError is a failure that must not pass for a difference.
-type untoldError struct{ cause error }
-
-func (e *untoldError) Error() string { return e.cause.Error() }
-func (e *untoldError) Unwrap() error { return e.cause }
 
 // withPlan reads the files, asks the service what they would change, and goes on with that when nothing is wrong.
 func (a *app) withPlan(ctx context.Context, f *filesFlags, do func(*plan) error) error {

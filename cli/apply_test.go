@@ -417,18 +417,29 @@ func TestAFailureMidwayTellsWhatWasDone(t *testing.T) {
 		t.Errorf("%d jobs are there", len(now))
 	}
 	has(t, through("apply", "-f", dir, "--set", "mine", "--prune").out, "40 created, 0 changed, 20 unchanged, 1 removed\n")
-	// What the service refuses only now ends it as well, with its place.
+	// So does a store that is away, and what is refused only now, which is no wrong input any more.
 	files(t, dir, map[string]string{"jobs.yaml": hourly("job-00", "y") + "---\n" + hourly("job-01", "x")})
-	refuse := s.between(func(w http.ResponseWriter, r *http.Request) bool {
-		if !isWrite(r) {
-			return false
+	answer := func(status int, problem string) func(args ...string) command {
+		return s.between(func(w http.ResponseWriter, r *http.Request) bool {
+			if !isWrite(r) {
+				return false
+			}
+			w.Header().Set("Content-Type", "application/problem+json")
+			w.WriteHeader(status)
+			_, _ = fmt.Fprint(w, problem)
+			return true
+		})
+	}
+	for want, through := range map[string]func(...string) command{
+		`job "job-00": `: answer(http.StatusServiceUnavailable, `{"type":"urn:ruqi:unavailable","title":"Store is unavailable","status":503,"detail":"the store is away"}`),
+		dir + "/jobs.yaml:3:1: task: no": answer(http.StatusUnprocessableEntity,
+			`{"type":"urn:ruqi:invalid","title":"Invalid input","status":422,"detail":"x","errors":[{"pointer":"/task","message":"no"}]}`),
+	} {
+		if got := through("apply", "-f", dir, "--set", "mine", "--prune"); got.status != 1 || !strings.Contains(got.errors, want) || !strings.Contains(got.errors, "not done: 8 more") || strings.Contains(got.out, "removed job") {
+			t.Errorf("want %s: %+v", want, got)
 		}
-		w.Header().Set("Content-Type", "application/problem+json")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprint(w, `{"type":"urn:ruqi:unavailable","title":"Service Unavailable","status":503,"detail":"the store is away"}`)
-		return true
-	})
-	if got := refuse("apply", "-f", dir, "--set", "mine", "--prune"); got.status != 1 || !strings.Contains(got.errors, `job "job-00": `) || strings.Contains(got.out, "removed job") {
-		t.Errorf("a store that is away: %+v", got)
+	}
+	if now := s.versions(); len(now) != 60 || now["job-00"] != 1 {
+		t.Errorf("%d jobs are there", len(now))
 	}
 }

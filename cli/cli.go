@@ -84,15 +84,26 @@ type silentError struct{ status int }
 
 func (e *silentError) Error() string { return "" }
 
+// statusError is a failure that ends with another status than its kind has elsewhere.
+type statusError struct {
+	cause  error
+	status int
+}
+
+func (e *statusError) Error() string { return e.cause.Error() }
+func (e *statusError) Unwrap() error { return e.cause }
+
 func exitStatus(err error) int {
 	var silent *silentError
 	var wrong *usageError
 	var fault *jobfile.Fault
-	var untold *untoldError
+	var given *statusError
 	switch {
 	case errors.As(err, &silent):
 		return silent.status
-	case errors.As(err, &wrong), errors.As(err, &fault), errors.As(err, &untold), errors.Is(err, ruqi.ErrInvalid), errors.Is(err, ruqi.ErrClosure):
+	case errors.As(err, &given):
+		return given.status
+	case errors.As(err, &wrong), errors.As(err, &fault), errors.Is(err, ruqi.ErrInvalid), errors.Is(err, ruqi.ErrClosure):
 		return exitUsage
 	case errors.Is(err, ruqi.ErrNotFound):
 		return exitNotFound

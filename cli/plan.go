@@ -295,7 +295,11 @@ func (p *plan) failure(ctx context.Context) error {
 	if left > maxNotDone {
 		rest = append(rest[:maxNotDone:maxNotDone], fmt.Errorf("not done: %d more", left-maxNotDone))
 	}
-	return errors.Join(append(append(faults, rest...), errors.New("what was done stays; apply again to go on"))...)
+	err := errors.Join(append(append(faults, rest...), errors.New("what was done stays; apply again to go on"))...)
+	if exitStatus(err) == exitUsage {
+		err = &statusError{err, exitFailed} // the input was good when it was checked, and some of it is done
+	}
+	return err
 }
 
 const maxNotDone = 50 // jobs that are named; enough to see which
