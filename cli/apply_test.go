@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // files writes files into a folder; an empty text removes one.
@@ -247,6 +248,28 @@ func TestAPausedJobStaysPausedUnlessTheFileSaysOtherwise(t *testing.T) {
 		if dry, got := s.ok("apply", "-f", path, "--dry-run"), s.ok("apply", "-f", path); !strings.HasPrefix(got, c.said) || !strings.HasPrefix(dry, c.said) || state() != c.after {
 			t.Errorf("%d: it said %q, when dry %q, and the job is %s", i, got, dry, state())
 		}
+	}
+}
+
+func TestAJobThatHasFinishedStaysSo(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	path := filepath.Join(t.TempDir(), "x.yaml")
+	once := func(at time.Time, more string) {
+		text := fmt.Sprintf("id: once\ntrigger: {kind: date, at: %s}\ntask: {kind: command, command: 'true'}\n%s", at.Format(time.RFC3339Nano), more)
+		files(t, filepath.Dir(path), map[string]string{"x.yaml": text})
+	}
+	now := time.Now()
+	once(now, "")
+	s.ok("apply", "-f", path, "--set", "mine")
+	s.eventually("it has run", func() bool { return strings.Contains(s.ok("job", "list", "--state", "finished"), "once") })
+	has(t, s.ok("apply", "-f", path, "--set", "mine", "--prune"), "unchanged once\n")
+	once(now, "state: active\n")
+	has(t, s.ok("apply", "-f", path, "--set", "mine"), "unchanged once\n")
+	once(now.AddDate(1, 0, 0), "")
+	has(t, s.ruqi("diff", "-f", path, "--set", "mine").out, `    state: "finished" -> "active"`)
+	has(t, s.ok("apply", "-f", path, "--set", "mine"), "changed once: active, next at ")
+	if got := s.ok("run", "list", "--job", "once"); strings.Count(got, "succeeded") != 1 {
+		t.Errorf("its runs:\n%s", got)
 	}
 }
 

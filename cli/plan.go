@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -77,7 +78,7 @@ func (p *plan) make(ctx context.Context, documents []*jobfile.Document, prune bo
 			err = s.err
 		}
 	}
-	for _, id := range sortedKeys(found) {
+	for _, id := range slices.Sorted(maps.Keys(found)) {
 		if job := found[id]; wanted[id] == nil && prune && job.Labels[setLabel] == p.set {
 			p.steps = append(p.steps, &step{id: id, action: remove, before: job})
 		}
@@ -88,15 +89,6 @@ func (p *plan) make(ctx context.Context, documents []*jobfile.Document, prune bo
 func isFault(err error) bool {
 	var fault *jobfile.Fault
 	return errors.As(err, &fault)
-}
-
-func sortedKeys(jobs map[string]*ruqi.Job) []string {
-	ids := make([]string, 0, len(jobs))
-	for id := range jobs {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
 }
 
 // definition is the document's job, in the set.
