@@ -23,10 +23,10 @@ const (
 )
 
 var (
-	// jsonNumber is a number as JSON writes it. Of all that YAML takes for numbers, only these are read alike by everybody.
-	jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
-	// oddNumber is what some release of YAML reads as a number, and others as another one, or as text.
-	oddNumber = regexp.MustCompile(`^[-+]?(0[0-9_]+|0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|[0-9][0-9]*_[0-9_]*)$`)
+	// jsonNumber is a number as JSON writes it, of those that every release of YAML reads so, too.
+	jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+([eE][-+][0-9]+)?)?$`)
+	// oddNumber is what some release of YAML reads as a number, and others as another one, or as text: 1e3 is both.
+	oddNumber = regexp.MustCompile(`^[-+]?(0[0-9_]+|0[xX][0-9a-fA-F_]+|0[oO][0-7_]+|0[bB][01_]+|[0-9][0-9]*_[0-9_]*|[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+)$`)
 	// sixties are times of day, which YAML 1.1 reads as a number of seconds or minutes.
 	sixties = regexp.MustCompile(`^[-+]?[1-9][0-9]*(:[0-5]?[0-9])+$`)
 	// words are true and false in YAML 1.1, and texts in 1.2.
@@ -69,11 +69,11 @@ func (d *Document) readScalar(node ast.ScalarNode, pointer string) any {
 		}
 		noted.kind = plainText
 		switch {
-		case jsonNumber.MatchString(source): // too large for the library, or with an exponent
+		case jsonNumber.MatchString(source): // too large for the library
 			noted.kind = number
 			return json.Number(source)
 		case oddNumber.MatchString(source):
-			d.wrong(pointer, "%s is a number to some and a text to others; write the number without zeros in front, or \"%s\" in quotes for a text", source, source)
+			d.wrong(pointer, "%s is a number to some and a text to others; write the number in plain digits, or \"%s\" in quotes for a text", source, source)
 			return nil
 		}
 		d.noteOld(pointer, source)
