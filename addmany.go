@@ -2,7 +2,6 @@ package ruqi
 
 import (
 	"context"
-	"fmt"
 	"time"
 )
 
@@ -24,12 +23,9 @@ type Addition struct {
 // AddJobs is AddJob for many: in the order of specs, MaxBatch in one step of the store, which is many times cheaper than a step for each.
 // What is wrong with one job keeps no other out. When it fails, the steps before have happened; nothing else has.
 func (s *Scheduler) AddJobs(ctx context.Context, specs []JobSpec, onConflict OnConflict) ([]Addition, error) {
-	switch onConflict {
-	case "":
-		onConflict = Fail
-	case Fail, Keep, Replace:
-	default:
-		return nil, Invalid("/on_conflict", string(onConflict), "unknown word; accepted are fail, keep and replace")
+	onConflict, err := onConflict.checked()
+	if err != nil {
+		return nil, err
 	}
 	all := make([]Addition, len(specs))
 	for from := 0; from < len(specs); from += MaxBatch {
@@ -63,7 +59,7 @@ func (s *Scheduler) addBatch(ctx context.Context, specs []JobSpec, onConflict On
 	}
 	recs, runs, err := s.store.EditJobs(ctx, JobQuery{IDs: ids}, func(now time.Time, id string, old *JobRecord, _ int) Change {
 		i := place[id]
-		change, added, err := s.addition(checked[i], onConflict, old, now)
+		change, added, err := s.decideAdd(checked[i], onConflict, old, now)
 		if err != nil {
 			all[i] = Addition{Err: err}
 			return Change{}
@@ -82,6 +78,7 @@ func (s *Scheduler) addBatch(ctx context.Context, specs []JobSpec, onConflict On
 			continue
 		}
 		s.unread.forget(recs[r].ID)
+		s.removeIfFinished(ctx, &recs[r])
 		all[i].Job = s.job(&recs[r])
 		switch all[i].Added {
 		case Created:
@@ -91,19 +88,4 @@ func (s *Scheduler) addBatch(ctx context.Context, specs []JobSpec, onConflict On
 		}
 	}
 	return nil
-}
-
-// addition decides what becomes of one job, of which old is stored; nil: nothing is.
-func (s *Scheduler) addition(spec JobSpec, onConflict OnConflict, old *JobRecord, now time.Time) (change Change, added Added, err error) {
-	switch {
-	case old == nil:
-		change, err = s.create(spec, now)
-		return change, Created, err
-	case onConflict == Fail:
-		return change, "", fmt.Errorf("job %q %w", spec.ID, ErrExists)
-	case onConflict == Keep:
-		return change, Kept, nil
-	}
-	change, err = s.redefine(old, spec, now)
-	return change, Replaced, err
 }

@@ -49,31 +49,14 @@ func (s *Scheduler) removeIfFinished(ctx context.Context, rec *JobRecord) {
 
 // AddJob implements Operations.
 func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error) {
-	switch onConflict {
-	case "":
-		onConflict = Fail
-	case Fail, Keep, Replace:
-	default:
-		return Job{}, "", Invalid("/on_conflict", string(onConflict), "unknown word; accepted are fail, keep and replace")
-	}
-	spec, err := s.complete(spec, nil)
+	spec, onConflict, err := s.checkAdd(spec, onConflict)
 	if err != nil {
 		return Job{}, "", err
 	}
 	var added Added
-	recs, _, err := s.editOne(ctx, spec.ID, func(now time.Time, old *JobRecord) (Change, error) {
-		switch {
-		case old == nil:
-			added = Created
-			return s.create(spec, now)
-		case onConflict == Fail:
-			return Change{}, fmt.Errorf("job %q %w", spec.ID, ErrExists)
-		case onConflict == Keep:
-			added = Kept
-			return Change{}, nil
-		}
-		added = Replaced
-		return s.redefine(old, spec, now)
+	recs, _, err := s.editOne(ctx, spec.ID, func(now time.Time, old *JobRecord) (change Change, err error) {
+		change, added, err = s.decideAdd(spec, onConflict, old, now)
+		return change, err
 	})
 	if err != nil {
 		return Job{}, "", err
@@ -86,6 +69,44 @@ func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConfl
 		s.emit(Event{Kind: EventJobModified, JobID: job.ID})
 	}
 	return job, added, nil
+}
+
+// checkAdd checks what can be checked of a job that is to be added without the store.
+func (s *Scheduler) checkAdd(spec JobSpec, onConflict OnConflict) (JobSpec, OnConflict, error) {
+	onConflict, err := onConflict.checked()
+	if err != nil {
+		return spec, "", err
+	}
+	spec, err = s.complete(spec, nil)
+	return spec, onConflict, err
+}
+
+// checked is the word with its default.
+func (c OnConflict) checked() (OnConflict, error) {
+	switch c {
+	case "":
+		return Fail, nil
+	case Fail, Keep, Replace:
+		return c, nil
+	}
+	return "", Invalid("/on_conflict", string(c), "unknown word; accepted are fail, keep and replace")
+}
+
+// decideAdd decides what adding a job does where old is stored under its id; nil: nothing is.
+func (s *Scheduler) decideAdd(spec JobSpec, onConflict OnConflict, old *JobRecord, now time.Time) (change Change, added Added, err error) {
+	switch {
+	case old == nil:
+		added = Created
+		change, err = s.create(spec, now)
+	case onConflict == Fail:
+		err = fmt.Errorf("job %q %w", spec.ID, ErrExists)
+	case onConflict == Keep:
+		added = Kept
+	default:
+		added = Replaced
+		change, err = s.redefine(old, spec, now)
+	}
+	return change, added, err
 }
 
 // create makes the record of a new job.
@@ -291,11 +312,26 @@ func sameTrigger(a, b Trigger) bool {
 	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
 }
 
-// sameDefinition compares encodings; closures are never the same.
+// sameDefinition compares encodings, in which the members of params may stand in any order; closures are never the same.
 func sameDefinition(a, b *JobSpec) bool {
 	left, errLeft := encodeJob(*a, 0)
 	right, errRight := encodeJob(*b, 0)
-	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
+	return errLeft == nil && errRight == nil && (bytes.Equal(left, right) || bytes.Equal(sorted(left), sorted(right)))
+}
+
+// sorted writes JSON with the members of each object in the order of their names; numbers stay as they are written.
+func sorted(data []byte) []byte {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return data
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return data
+	}
+	return text
 }
 
 // settle records fires that were due and not yet claimed when their job was taken away from them.

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/cli/kubernetes"
 )
 
@@ -92,11 +93,14 @@ func (a *app) readInput(name string) ([]byte, error) {
 		defer func() { _ = file.Close() }() // it was only read
 		source = file
 	}
-	data, err := io.ReadAll(io.LimitReader(source, maxJobFile+1))
-	if err == nil && len(data) > maxJobFile {
+	data, err := io.ReadAll(io.LimitReader(source, jobfile.MaxSize+1))
+	switch {
+	case err != nil:
+		return nil, usage("%v", err)
+	case len(data) > jobfile.MaxSize:
 		return nil, usage("%s: larger than 16 MiB", name)
 	}
-	return data, err
+	return data, nil
 }
 
 // errNotAll makes the exit status tell that not everything was taken; what it was has been said.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/client"
-	"github.com/ruqi-dev/ruqi/standard"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
@@ -192,45 +191,6 @@ func (a *app) addOne(ctx context.Context, def members, onConflict ruqi.OnConflic
 	}
 	defer a.tellParked(ctx, c, job.ID)
 	return a.printChanged([]ruqi.Job{job}, string(added))
-}
-
-// addFile adds the jobs of a file in order and stops at the first that fails. What can be
-// checked here is checked for all of them before the first is added.
-func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConflict) error {
-	documents, err := a.readJobFile(name)
-	if err != nil {
-		return err
-	}
-	if err := checkAll(documents, standard.Registry(standard.Options{})); err != nil {
-		return err
-	}
-	c, err := a.connect()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	var jobs []ruqi.Job
-	var done, ids []string
-	for _, d := range documents {
-		text, err := encode(d.value)
-		if err != nil {
-			return err
-		}
-		job, added, err := c.AddDefinition(ctx, text, onConflict)
-		if err != nil {
-			// Input that the service refuses leaves standard output empty; what was added before it stays.
-			a.Stdout, a.output = a.Stderr, "table"
-			told := a.printChanged(jobs, done...)
-			a.names = d.at
-			if exitStatus(err) == exitFailed {
-				err = fmt.Errorf("%s: %w", d.at(""), err)
-			}
-			return errors.Join(err, told)
-		}
-		jobs, done, ids = append(jobs, job), append(done, string(added)), append(ids, job.ID)
-	}
-	defer a.tellParked(ctx, c, ids...)
-	return a.printChanged(jobs, done...)
 }
 
 func (a *app) jobModifyCommand() *cobra.Command {

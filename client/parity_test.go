@@ -133,6 +133,32 @@ var steps = []struct {
 	{"add one without trigger and task", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		return add(ctx, ops, ruqi.JobSpec{ID: "none"}, "")
 	}},
+	{"rehearse a new job", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return rehearse(ctx, ops, yearly("new"), "")
+	}},
+	{"what was rehearsed is not there", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Job(ctx, "new") }},
+	{"rehearse an equal job", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("cmd")
+		spec.Task = command.Shell("echo out; exit 3")
+		return rehearse(ctx, ops, spec, ruqi.Replace)
+	}},
+	{"rehearse a change", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("a")
+		spec.Paused, spec.Executor = true, "nowhere"
+		return rehearse(ctx, ops, spec, ruqi.Replace)
+	}},
+	{"rehearse and keep", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return rehearse(ctx, ops, yearly("a"), ruqi.Keep)
+	}},
+	{"rehearse an id that is taken", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return rehearse(ctx, ops, yearly("a"), ruqi.Fail)
+	}},
+	{"rehearse one that is wrong", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("..")
+		spec.Priority = 1 << 30
+		return rehearse(ctx, ops, spec, ruqi.Replace)
+	}},
+	{"what was rehearsed is as it was", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Job(ctx, "a") }},
 	{"modify", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		return ops.ModifyJob(ctx, "a", func(job *ruqi.Job) error { job.Priority, job.Tags = 5, append(job.Tags, "z"); return nil })
 	}},
@@ -351,6 +377,11 @@ var errRefused = errors.New("refused by the caller")
 
 func add(ctx context.Context, ops ruqi.Operations, spec ruqi.JobSpec, how ruqi.OnConflict) (any, error) {
 	job, added, err := ops.AddJob(ctx, spec, how)
+	return []any{job, added}, err
+}
+
+func rehearse(ctx context.Context, ops ruqi.Operations, spec ruqi.JobSpec, how ruqi.OnConflict) (any, error) {
+	job, added, err := ops.(ruqi.Rehearser).RehearseJob(ctx, spec, how)
 	return []any{job, added}, err
 }
 

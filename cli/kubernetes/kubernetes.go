@@ -14,8 +14,10 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 
+	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/internal/duration"
 )
 
@@ -111,7 +113,8 @@ func Read(name string, data []byte, options Options) (Result, error) {
 	if !utf8.Valid(data) {
 		return r, fmt.Errorf("%s: not UTF-8", name)
 	}
-	file, err := parser.ParseBytes(data, 0)
+	tokens, _ := jobfile.WithoutEmpty(lexer.Tokenize(string(data))) // templates leave documents without content
+	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		var fault yaml.Error
 		if errors.As(err, &fault) && fault.GetToken() != nil {

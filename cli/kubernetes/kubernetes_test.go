@@ -278,3 +278,15 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestDocumentsWithoutContentHideNothing(t *testing.T) {
+	manifest, err := os.ReadFile(filepath.Join("testdata", "01-beta-folded.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "---\n# Source: templates/empty.yaml\n---\n---\n" + strings.TrimPrefix(string(manifest), "---\n") + "\n---\n# Source: templates/none.yaml\n"
+	r, err := kubernetes.Read("f.yaml", []byte(text), kubernetes.Options{})
+	if err != nil || len(r.Jobs) != 1 || r.Jobs[0].Definition["id"] != "run-cleaner" {
+		t.Errorf("taken are %v, %v", r.Jobs, err)
+	}
+}
