@@ -289,7 +289,7 @@ func dropOtherTask(t members) {
 	}
 	switch {
 	case t["kind"] == "webhook":
-		drop("command", "argv", "shell", "env", "dir", "stdin")
+		drop("command", "argv", "shell", "env", "dir", "stdin", "user", "umask", "nice", "login", "limits")
 	case t["argv"] != nil:
 		drop("command", "shell", "url", "method", "headers", "body", "expect")
 	case t["command"] != nil:

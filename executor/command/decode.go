@@ -1,6 +1,8 @@
 package command
 
 import (
+	"math"
+
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/object"
 )
@@ -35,11 +37,16 @@ func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 	}
 	t.dir, _ = o.Text("dir")
 	t.stdin, _ = o.Text("stdin")
-	if user, _ := o.Text("user"); user != "" {
-		faults.Add("/user", user, "commands run as the user of the service; another user comes later, leave it empty")
+	t.user, _ = o.Text("user")
+	t.umask, _ = object.Parse(o, "umask", `a text such as "022"`, parseUmask)
+	nice, _ := o.Int("nice")
+	t.nice = int(min(max(nice, math.MinInt32), math.MaxInt32)) // what is out of range stays so
+	t.login, _ = o.Bool("login")
+	if raw, given := o.Raw("limits"); given {
+		t.limits = decodeLimits(raw, &faults)
 	}
 	faults.Merge("", t.checked().err)
-	o.Done("kind", "command", "argv", "shell", "env", "dir", "user", "stdin")
+	o.Done("kind", "command", "argv", "shell", "env", "dir", "stdin", "user", "umask", "nice", "login", "limits")
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}

@@ -68,6 +68,9 @@ func (e *Executor) Execute(ctx context.Context, task ruqi.Task, execution ruqi.E
 	if ctx.Err() != nil {
 		return ruqi.Result{Err: fmt.Errorf("not started: %w", context.Cause(ctx))}
 	}
+	if t.user != "" || t.umask != "" || t.nice != 0 || t.login || !t.limits.none() {
+		return ruqi.Result{Err: errors.New("not started: this release cannot set user, umask, nice, login or limits")}
+	}
 	mark := markOf(execution.Run)
 	if mark == "" {
 		mark = treeName + "=" + e.nonce + "-" + strconv.FormatInt(e.starts.Add(1), 10)

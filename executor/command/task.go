@@ -37,6 +37,11 @@ type Task struct {
 	env     map[string]string
 	dir     string
 	stdin   string
+	user    string // empty: that of the service
+	umask   string // octal, three digits; empty: that of the service
+	nice    int
+	login   bool
+	limits  Limits
 	err     error // of check
 }
 
@@ -83,6 +88,45 @@ func (t *Task) WithStdin(text string) *Task {
 	return c.checked()
 }
 
+// WithUser returns the task as another user: its process has the user's id, group and supplementary groups, and HOME, USER,
+// LOGNAME and SHELL from the user's entry in the system. Only a service that runs as root can be another user than itself; that
+// and whether there is such a user is looked at when a job is added and again at each run. Empty: the user of the service.
+func (t *Task) WithUser(name string) *Task {
+	c := *t
+	c.user = name
+	return c.checked()
+}
+
+// WithUmask returns the task with a umask in octal, such as "022": the rights that files it makes shall not have. Empty: that of
+// the service.
+func (t *Task) WithUmask(mask string) *Task {
+	c := *t
+	c.umask = mask
+	return c.checked()
+}
+
+// WithNice returns the task with a lower priority for the CPU, 1 to 19, as nice(1) has it: it is added to that of the service, and
+// 19 is the most. 0: as the service.
+func (t *Task) WithNice(n int) *Task {
+	c := *t
+	c.nice = n
+	return c.checked()
+}
+
+// WithLogin returns the task in the environment that its user has after a login; see the package's comment.
+func (t *Task) WithLogin() *Task {
+	c := *t
+	c.login = true
+	return c.checked()
+}
+
+// WithLimits returns the task with bounds of what its processes may take, in place of those it had.
+func (t *Task) WithLimits(limits Limits) *Task {
+	c := *t
+	c.limits = limits
+	return c.checked()
+}
+
 // Err returns what is wrong with the task: an *ruqi.InvalidError with every fault,
 // the same that Decode would return for its JSON; nil when nothing is.
 func (t *Task) Err() error { return t.err }
@@ -115,6 +159,11 @@ type document struct {
 	Env     map[string]string `json:"env,omitempty"`
 	Dir     string            `json:"dir,omitempty"`
 	Stdin   string            `json:"stdin,omitempty"`
+	User    string            `json:"user,omitempty"`
+	Umask   string            `json:"umask,omitempty"`
+	Nice    int               `json:"nice,omitempty"`
+	Login   bool              `json:"login,omitempty"`
+	Limits  *limitsDocument   `json:"limits,omitempty"`
 }
 
 // MarshalJSON returns the canonical JSON: what is default is left out, env is in
@@ -123,7 +172,7 @@ func (t *Task) MarshalJSON() ([]byte, error) {
 	if t.err != nil {
 		return nil, t.err
 	}
-	return json.Marshal(document{kind, t.command, t.argv, t.shell, t.env, t.dir, t.stdin})
+	return json.Marshal(document{kind, t.command, t.argv, t.shell, t.env, t.dir, t.stdin, t.user, t.umask, t.nice, t.login, t.limits.document()})
 }
 
 // checked notes in err what is wrong with the task.
@@ -136,6 +185,7 @@ func (t *Task) checked() *Task {
 	t.checkEnv(&faults)
 	text(&faults, "/dir", t.dir, mostPath)
 	text(&faults, "/stdin", t.stdin, MostText)
+	t.checkStart(&faults)
 	t.err = faults.Err()
 	return t
 }
