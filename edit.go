@@ -400,8 +400,8 @@ const removeStep = 500
 
 // RemoveJobs implements Operations. It works in steps of 500: when it fails, those before are gone.
 func (s *Scheduler) RemoveJobs(ctx context.Context, query JobQuery) (int, error) {
-	query.Sort, query.Cursor, query.Limit = SortID, "", removeStep
-	all := len(query.IDs) == 0 && len(query.Tags) == 0 && query.Name == "" && query.Pool == "" && query.State == "" && query.Search == "" && query.Version == 0
+	query.Sort, query.Cursor, query.Offset, query.Limit = SortID, "", 0, removeStep
+	all := len(query.IDs) == 0 && len(query.Tags) == 0 && query.Name == "" && query.Pool == "" && query.State == "" && query.Search == "" && query.Version == 0 && !query.OnStart
 	total, rest := 0, query.IDs
 	for {
 		if len(query.IDs) > 0 {

@@ -123,8 +123,12 @@ type Policy struct {
 	// Retry tries failed and timed-out runs again. Nil: they are not.
 	Retry *Retry
 
-	// RunOnStart and PauseAfterFailures are reserved: a job that sets one is refused.
-	RunOnStart         bool
+	// RunOnStart runs the job once each time an instance starts, beside its trigger, as a run of cause startup; a paused or
+	// finished job does not. At MaxInstances Overlap decides, as for a fire. Each instance of a store counts: where it should be once for
+	// all of them, leave it off. The run goes to any instance that has a free slot.
+	RunOnStart bool
+
+	// PauseAfterFailures is reserved: a job that sets it is refused.
 	PauseAfterFailures int
 }
 
@@ -206,16 +210,21 @@ type JobQuery struct {
 	Search string
 	// Version, if not 0, selects jobs at that version.
 	Version int64
+	// OnStart selects jobs with Policy.RunOnStart.
+	OnStart bool
 	// Sort orders the page: SortID (the zero value means the same), SortNext,
-	// SortName or SortCreated; ties by id.
+	// SortName, SortCreated or SortNewest; ties by id.
 	Sort JobSort
 	// Cursor goes on where a page ended: its Next. It is only good for the same query.
 	Cursor string
+	// Offset is how many jobs are passed over before the page begins. It is refused together with a Cursor, which never shows a
+	// job twice when others come and go meanwhile.
+	Offset int
 	// Limit is the size of a page: 0: 50; at most 1,000.
 	Limit int
 }
 
-// JobSort orders a list of jobs, smallest first; jobs without a next time come last.
+// JobSort orders a list of jobs, smallest first but for SortNewest; jobs without a next time come last.
 type JobSort string
 
 const (
@@ -223,6 +232,8 @@ const (
 	SortNext    JobSort = "next"
 	SortName    JobSort = "name"
 	SortCreated JobSort = "created"
+	// SortNewest is the latest created first.
+	SortNewest JobSort = "newest"
 )
 
 // Sizes of a page.

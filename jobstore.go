@@ -39,14 +39,15 @@ type JobStore interface {
 	// when the job is new and Updated always, and keeps RunCount of an existing job.
 	// Change.Remove deletes the job: its queued rows become cancelled with the reason "job removed",
 	// running ones go on, history stays. Change.Runs are inserted in the same step: rows that
-	// have ended (settled fires; left out where their unique key exists), or queued ones of cause manual,
+	// have ended (settled fires; left out where their unique key exists), or queued ones of cause manual or startup,
 	// whose Nominal and Due the store sets to now, Nominal plus a microsecond until the unique key is free.
 	//
 	// Returned are the jobs as they are after the step (those removed, as they
 	// were), and the inserted runs with their ids.
 	EditJobs(ctx context.Context, query JobQuery, decide func(now time.Time, id string, old *JobRecord, active int) Change) ([]JobRecord, []Run, error)
 
-	// Jobs returns one page of jobs. A wrong cursor is an *InvalidError for "/cursor".
+	// Jobs returns one page of jobs. A wrong cursor is an *InvalidError for "/cursor", an Offset that is negative or stands
+	// beside a cursor one for "/offset"; so are those of Runs.
 	Jobs(ctx context.Context, query JobQuery) (JobRecordPage, error)
 
 	// Claim takes what is due for the owner: active jobs with NextDue <= now, and jobs
@@ -112,7 +113,8 @@ type JobStore interface {
 	// request changes nothing). ErrNotFound; ErrEnded if it has ended. The run is returned as it is then.
 	Cancel(ctx context.Context, run int64, by string) (Run, error)
 
-	// Runs returns one page of runs, newest first.
+	// Runs returns one page of runs, newest first. Where RunQuery.Tallied says so it tells their Total, true for the same state of the
+	// store as the page. It comes from counters: a million runs cost no more than a few.
 	Runs(ctx context.Context, query RunQuery) (RunPage, error)
 
 	// Output returns at most limit bytes (at least 1, at most 1 MiB) of a run's output, from the
@@ -192,9 +194,11 @@ type JobRecord struct {
 	Needs        string
 	Priority     int
 	MaxInstances int
-	Tags         []string
-	NextNominal  *time.Time
-	NextDue      *time.Time
+	// OnStart is Policy.RunOnStart: such jobs are found by JobQuery.OnStart without a look at all others.
+	OnStart     bool
+	Tags        []string
+	NextNominal *time.Time
+	NextDue     *time.Time
 	// Version counts definition changes and pauses, never fires; the decide function sets it.
 	Version int64
 	// RunCount counts runs started with cause schedule.

@@ -108,10 +108,11 @@ func (s *Scheduler) Jobs(ctx context.Context, query JobQuery) (JobPage, error) {
 	var faults Faults
 	query.Limit = pageLimit(&faults, query.Limit)
 	switch query.Sort {
-	case "", SortID, SortNext, SortName, SortCreated:
+	case "", SortID, SortNext, SortName, SortCreated, SortNewest:
 	default:
-		faults.Add("/sort", string(query.Sort), "unknown word; accepted are id, next, name and created")
+		faults.Add("/sort", string(query.Sort), "unknown word; accepted are id, next, name, created and newest")
 	}
+	checkOffset(&faults, query.Offset, query.Cursor)
 	switch query.State {
 	case "", JobActive, JobPaused, JobFinished:
 	default:
@@ -139,6 +140,15 @@ func (s *Scheduler) Jobs(ctx context.Context, query JobQuery) (JobPage, error) {
 		}
 	}
 	return page, nil
+}
+
+func checkOffset(faults *Faults, offset int, cursor string) {
+	if offset < 0 {
+		faults.Add("/offset", fmt.Sprint(offset), "negative")
+	}
+	if offset > 0 && cursor != "" {
+		faults.Add("/offset", fmt.Sprint(offset), "stands beside a cursor; give one of them")
+	}
 }
 
 func pageLimit(faults *Faults, limit int) int {
@@ -259,6 +269,7 @@ func (s *Scheduler) removeIfDone(ctx context.Context, id string) {
 func (s *Scheduler) Runs(ctx context.Context, query RunQuery) (RunPage, error) {
 	var faults Faults
 	query.Limit = pageLimit(&faults, query.Limit)
+	checkOffset(&faults, query.Offset, query.Cursor)
 	for _, state := range query.States {
 		if !slices.Contains(RunStates(), state) {
 			faults.Add("/state", string(state), "unknown word; accepted are %v", RunStates())

@@ -2,6 +2,7 @@ package ruqi
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -43,7 +44,7 @@ func RunStates() []RunState {
 	return []RunState{RunQueued, RunRunning, RunSucceeded, RunFailed, RunTimedOut, RunCancelled, RunLost, RunMissed, RunSkipped}
 }
 
-// Cause says why a run exists. Startup, backfill and dependency are reserved words.
+// Cause says why a run exists. Backfill and dependency are reserved words.
 type Cause string
 
 const (
@@ -116,9 +117,41 @@ type RunQuery struct {
 	Causes []Cause
 	// From and To bound the nominal time: From <= nominal < To. Nil: no bound.
 	From, To *time.Time
-	// Cursor goes on where a page ended; Limit as in JobQuery.
+	// Executed selects runs that were started and have ended.
+	Executed bool
+	// Cursor goes on where a page ended; Offset and Limit as in JobQuery.
 	Cursor string
+	Offset int
 	Limit  int
+}
+
+// Tallied reports whether a page of the query tells its Total: it asks for executed runs, and beside that at most for a
+// job, a name, and as States for RunSucceeded alone or for all the other ends. succeeded and others say which of them count.
+func (q *RunQuery) Tallied() (succeeded, others, ok bool) {
+	if !q.Executed || len(q.IDs) > 0 || len(q.Causes) > 0 || q.From != nil || q.To != nil {
+		return false, false, false
+	}
+	if len(q.States) == 0 {
+		return true, true, true
+	}
+	ends, bad := []RunState{RunFailed, RunTimedOut, RunCancelled, RunLost}, 0
+	for _, end := range ends {
+		if slices.Contains(q.States, end) {
+			bad++
+		}
+	}
+	for _, state := range q.States {
+		if state != RunSucceeded && !slices.Contains(ends, state) {
+			return false, false, false
+		}
+	}
+	switch {
+	case bad == 0:
+		return true, false, true
+	case bad == len(ends) && !slices.Contains(q.States, RunSucceeded):
+		return false, true, true
+	}
+	return false, false, false
 }
 
 // A RunPage is one page of runs.
@@ -126,6 +159,9 @@ type RunPage struct {
 	Runs []Run
 	// Next is the cursor of the page after; empty when this is the last.
 	Next string
+	// Total counts the runs that the query selects over all pages, from counters that the store keeps. Nil: not told; see
+	// RunQuery.Tallied.
+	Total *int64
 }
 
 // An OutputPart is a stretch of a run's output.

@@ -80,6 +80,7 @@ type sweep struct {
 // mark picks a row that has ended, and uncounts it.
 func (w *sweep) mark(r *run) {
 	r.dead = true
+	w.store.count(r, -1)
 	w.left--
 	if r.history.dead++; r.history.dead == 1 {
 		w.touched = append(w.touched, r.history)

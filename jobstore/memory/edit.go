@@ -126,9 +126,9 @@ func (s *Store) apply(e *edit, now int64, jobs []ruqi.JobRecord, rows []*run) ([
 	for i := range e.change.Runs {
 		in := &e.change.Runs[i]
 		h := s.historyOf(e.id)
-		if in.State == ruqi.RunQueued && in.Cause == ruqi.CauseManual {
-			nominal := now
-			for h.taken(manual, nominal, int32(max(in.Attempt, 1))) {
+		if in.State == ruqi.RunQueued && in.Cause == ruqi.CauseManual || in.Cause == ruqi.CauseStartup {
+			nominal, cause := now, s.causeOf(in.Cause)
+			for h.taken(cause, nominal, int32(max(in.Attempt, 1))) {
 				nominal++
 			}
 			// Due is now whatever the key had to be: "now" is not to wait for a clock

@@ -49,6 +49,7 @@ type job struct {
 	at               int32 // index in the heap that place names
 	state            jobState
 	place            place
+	onStart          bool // runs when an instance starts
 	gone             bool // removed, but still in the ordering
 	claimed          bool // offered by the claim under way, and not planned yet
 }
@@ -96,6 +97,7 @@ func (j *job) set(r *ruqi.JobRecord) {
 	j.state = jobStateOf(r.State)
 	j.priority = int32(r.Priority)
 	j.maxInstances = int32(r.MaxInstances)
+	j.onStart = r.OnStart
 	j.nominal, j.due = micros(r.NextNominal), micros(r.NextDue)
 	j.version = r.Version
 	j.live, j.extra = r.Live, nil
@@ -120,7 +122,7 @@ func (j *job) record(r *ruqi.JobRecord) {
 	r.ID, r.Name = j.id, j.name
 	r.State, r.Reason = j.state.word(), j.reason()
 	r.Pool, r.Needs = j.group.key.Pool, j.group.key.Need
-	r.Priority, r.MaxInstances = int(j.priority), int(j.maxInstances)
+	r.Priority, r.MaxInstances, r.OnStart = int(j.priority), int(j.maxInstances), j.onStart
 	if tags := j.tags(); len(tags) > 0 {
 		r.Tags = slices.Clone(tags)
 	}
@@ -211,7 +213,7 @@ func matches(q *ruqi.JobQuery, lowered string, j *job) bool {
 	if q.State != "" && j.state.word() != q.State ||
 		q.Name != "" && j.name != q.Name ||
 		q.Pool != "" && j.group.key.Pool != q.Pool ||
-		q.Version != 0 && j.version != q.Version {
+		q.Version != 0 && j.version != q.Version || q.OnStart && !j.onStart {
 		return false
 	}
 	if len(q.Tags) > 0 {

@@ -19,6 +19,17 @@ func pageSize(limit int) int {
 	return min(limit, ruqi.MaxPage)
 }
 
+// checkOffset refuses an offset that is none, or that stands beside a cursor.
+func checkOffset(offset int, cursor string) error {
+	switch {
+	case offset < 0:
+		return ruqi.Invalid("/offset", strconv.Itoa(offset), "negative")
+	case offset > 0 && cursor != "":
+		return ruqi.Invalid("/offset", strconv.Itoa(offset), "stands beside a cursor; give one of them")
+	}
+	return nil
+}
+
 // A bookmark is a cursor of Jobs, opened: the sort key and id of the last job of a page.
 type bookmark struct {
 	Sort ruqi.JobSort
@@ -55,6 +66,8 @@ func (j *job) key(sort ruqi.JobSort) bookmark {
 		b.Text = j.name
 	case ruqi.SortCreated:
 		b.Time = j.created
+	case ruqi.SortNewest:
+		b.Time = -j.created
 	}
 	return b
 }
@@ -73,9 +86,12 @@ func (s *Store) Jobs(ctx context.Context, query ruqi.JobQuery) (ruqi.JobRecordPa
 		query.Sort = ruqi.SortID
 	}
 	switch query.Sort {
-	case ruqi.SortID, ruqi.SortNext, ruqi.SortName, ruqi.SortCreated:
+	case ruqi.SortID, ruqi.SortNext, ruqi.SortName, ruqi.SortCreated, ruqi.SortNewest:
 	default:
-		return ruqi.JobRecordPage{}, ruqi.Invalid("/sort", string(query.Sort), "jobs are sorted by id, next, name or created")
+		return ruqi.JobRecordPage{}, ruqi.Invalid("/sort", string(query.Sort), "jobs are sorted by id, next, name, created or newest")
+	}
+	if err := checkOffset(query.Offset, query.Cursor); err != nil {
+		return ruqi.JobRecordPage{}, err
 	}
 	after, err := bookmark{}, error(nil)
 	if query.Cursor != "" {
@@ -84,7 +100,9 @@ func (s *Store) Jobs(ctx context.Context, query ruqi.JobQuery) (ruqi.JobRecordPa
 		}
 	}
 	limit := pageSize(query.Limit)
-	jobs, total := s.selectJobs(&query, after, limit+1)
+	passed := min(query.Offset, len(s.jobs))
+	jobs, total := s.selectJobs(&query, after, passed+limit+1)
+	jobs = jobs[min(passed, len(jobs)):]
 	page := ruqi.JobRecordPage{Total: total}
 	if len(jobs) > limit {
 		jobs = jobs[:limit]
@@ -101,17 +119,19 @@ func (s *Store) Jobs(ctx context.Context, query ruqi.JobQuery) (ruqi.JobRecordPa
 func (s *Store) selectJobs(query *ruqi.JobQuery, after bookmark, few int) (jobs []*job, total int64) {
 	lowered := lowerASCII(query.Search)
 	compare := func(a, b *job) int { return a.key(query.Sort).compare(b.key(query.Sort)) }
+	var last *job // of the first few so far: what comes after it is in no page
 	pick := func(j *job) {
-		if query.Cursor != "" && j.key(query.Sort).compare(after) <= 0 {
+		if query.Cursor != "" && j.key(query.Sort).compare(after) <= 0 || last != nil && compare(j, last) > 0 {
 			return
 		}
 		if jobs = append(jobs, j); len(jobs) >= 4*few {
 			// Enough to sort and keep the first: the list stays short however many match.
 			slices.SortFunc(jobs, compare)
 			jobs = jobs[:few]
+			last = jobs[few-1]
 		}
 	}
-	all := query.Name == "" && query.Pool == "" && query.State == "" && query.Version == 0 && query.Search == "" && len(query.Tags) == 0
+	all := query.Name == "" && query.Pool == "" && query.State == "" && query.Version == 0 && query.Search == "" && len(query.Tags) == 0 && !query.OnStart
 	switch {
 	case len(query.IDs) > 0:
 		ids := slices.Compact(slices.Sorted(slices.Values(query.IDs)))
@@ -150,6 +170,9 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 		return ruqi.RunPage{}, err
 	}
 	defer s.mu.Unlock()
+	if err := checkOffset(query.Offset, query.Cursor); err != nil {
+		return ruqi.RunPage{}, err
+	}
 	before := s.rows.last + 1
 	if query.Cursor != "" {
 		id, err := strconv.ParseInt(query.Cursor, 10, 64)
@@ -158,15 +181,19 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 		}
 		before = id
 	}
-	limit := pageSize(query.Limit)
+	limit, passed := pageSize(query.Limit), query.Offset
 	var rows []*run
 	s.visitRuns(&query, before, func(r *run) bool {
-		if s.matchesRun(&query, r) {
+		switch {
+		case !s.matchesRun(&query, r):
+		case passed > 0:
+			passed--
+		default:
 			rows = append(rows, r)
 		}
 		return len(rows) <= limit
 	})
-	page := ruqi.RunPage{}
+	page := ruqi.RunPage{Total: s.total(&query)}
 	if len(rows) > limit {
 		rows = rows[:limit]
 		page.Next = strconv.FormatInt(rows[limit-1].id, 10)
@@ -226,6 +253,7 @@ func (s *Store) matchesRun(q *ruqi.RunQuery, r *run) bool {
 		(q.Job == "" || r.history.id == q.Job) &&
 		(q.Name == "" || r.what.name == q.Name) &&
 		(len(q.States) == 0 || slices.Contains(q.States, r.state.word())) &&
+		(!q.Executed || r.executed()) &&
 		(len(q.Causes) == 0 || slices.Contains(q.Causes, s.causes[r.cause])) &&
 		(q.From == nil || !timeOf(r.nominal).Before(*q.From)) &&
 		(q.To == nil || timeOf(r.nominal).Before(*q.To))

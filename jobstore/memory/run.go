@@ -111,6 +111,7 @@ type history struct {
 	started, unstarted int
 	dead               int  // rows that the Clean under way picked
 	crowded            bool // in cleaning.crowded
+	tallies            []namedTally
 	// last holds the latest nominal time of each known cause: a row after it is new
 	// without a search.
 	last [knownCauseCount]int64
@@ -123,8 +124,8 @@ func knownCauses() []ruqi.Cause {
 		ruqi.CauseStartup, ruqi.CauseBackfill, ruqi.CauseDependency}
 }
 
-// schedule and manual are the indexes of ruqi.CauseSchedule and ruqi.CauseManual in knownCauses.
-const schedule, manual = 0, 1
+// The indexes of ruqi.CauseSchedule, ruqi.CauseManual and ruqi.CauseStartup in knownCauses.
+const schedule, manual, startup = 0, 1, 3
 
 func (s *Store) causeOf(word ruqi.Cause) uint8 {
 	for i, known := range s.causes {
@@ -319,6 +320,7 @@ func (s *Store) countEnded(r *run) {
 	} else {
 		h.unstarted++
 	}
+	s.count(r, +1)
 	s.rows.noteEnd(r)
 	if !h.crowded && s.clean.over(h) {
 		h.crowded = true

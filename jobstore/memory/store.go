@@ -59,6 +59,8 @@ type Store struct {
 	running   int64
 	queued    int64
 	clean     cleaning
+	executed  tally
+	names     map[string]tally // of runs whose job has another id
 
 	instances map[string]*instance
 	lives     map[ruqi.Owner]*life
@@ -94,6 +96,7 @@ func Open(options Options) *Store {
 		histories: map[string]*history{},
 		waiting:   map[*history]struct{}{},
 		causes:    knownCauses(),
+		names:     map[string]tally{},
 		instances: map[string]*instance{},
 		lives:     map[ruqi.Owner]*life{},
 		records:   map[string]*shelf{},
@@ -126,7 +129,7 @@ func (s *Store) Close() error {
 	clock, limit := s.clock, s.outputCap
 	empty := Open(Options{Now: clock, OutputCap: limit})
 	s.jobs, s.order, s.groups, s.byNeed = empty.jobs, ordering{}, empty.groups, empty.byNeed
-	s.rows, s.histories, s.waiting = pages{}, empty.histories, empty.waiting
+	s.rows, s.histories, s.waiting, s.names = pages{}, empty.histories, empty.waiting, empty.names
 	s.instances, s.lives, s.records = empty.instances, empty.lives, empty.records
 	s.closed = true
 	return nil
