@@ -123,7 +123,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if fault := h.method(r, route.changes); fault != nil {
-		w.Header().Set("Allow", fault.allow)
 		a.fail(fault)
 		return
 	}
@@ -200,7 +199,14 @@ func (a *answer) fail(f *fault) {
 		return
 	}
 	a.head(f.reason, f.detail)
-	a.w.Header().Set("Content-Type", "application/json")
+	header := a.w.Header()
+	header.Set("Content-Type", "application/json")
+	if f.allow != "" {
+		header.Set("Allow", f.allow)
+	}
+	if f.status == http.StatusUnauthorized {
+		header.Set("WWW-Authenticate", `Bearer realm="ruqi"`)
+	}
 	a.w.WriteHeader(f.httpStatus())
 	_ = json.NewEncoder(a.w).Encode(envelope{Stat: f.stat}) // the client has gone, or reads it
 }
