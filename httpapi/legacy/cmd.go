@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/argv"
@@ -30,7 +31,7 @@ type work struct {
 // work reads a command. What kind it is of is in the text.
 func (h *Handler) work(cmd string) (work, error) {
 	switch {
-	case strings.HasPrefix(cmd, "http"):
+	case strings.HasPrefix(cmd, "http") && utf8.ValidString(cmd):
 		return h.decode(map[string]string{"kind": "webhook", "call": cmd, "answer": "json"}, reasonHTTP, callTime)
 	case strings.HasPrefix(cmd, "/"):
 		return work{}, failed(statFailed, reasonTopic, "a command that begins with a slash is a message to a queue topic; that of a script begins with its program, such as python3")
@@ -48,6 +49,8 @@ func (h *Handler) checkScript(cmd string) error {
 	switch {
 	case err != nil:
 		return wrong("%v", err)
+	case !utf8.ValidString(cmd): // JSON would put something else in its place
+		return wrong("not UTF-8")
 	case len(words) < 2:
 		return wrong("at least two words are wanted, a program and a file")
 	case !slices.Contains(programs(), words[0]) && !slices.Contains(h.Programs, words[0]):

@@ -2,8 +2,10 @@ package legacy_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -17,11 +19,13 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/executor/command"
+	"github.com/ruqi-dev/ruqi/executor/gofunc"
 	"github.com/ruqi-dev/ruqi/executor/webhook"
 	"github.com/ruqi-dev/ruqi/httpapi"
 	"github.com/ruqi-dev/ruqi/httpapi/legacy"
 	"github.com/ruqi-dev/ruqi/jobstore/memory"
-	"github.com/ruqi-dev/ruqi/standard"
+	"github.com/ruqi-dev/ruqi/trigger"
 )
 
 const token = "the-token-of-the-tests"
@@ -64,6 +68,40 @@ func shanghai(t *testing.T) *time.Location {
 	return zone
 }
 
+// newRegistry knows what the service knows, where webhooks may go to this host.
+func newRegistry() *ruqi.Registry {
+	registry := ruqi.NewRegistry()
+	trigger.Register(registry)
+	gofunc.Register(registry)
+	command.Register(registry, command.Options{})
+	webhook.Register(registry, webhook.Options{Guarded: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	return registry
+}
+
+// speech is what a run of say does.
+type speech struct {
+	Text  []byte
+	Times int // it is said; 0: once
+	Fail  bool
+	Waits bool // until it is cancelled
+}
+
+func say(ctx context.Context, s speech) error {
+	for range max(s.Times, 1) {
+		if _, err := ruqi.Output(ctx).Write(s.Text); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.Waits:
+		<-ctx.Done()
+		return context.Cause(ctx)
+	case s.Fail:
+		return errors.New("it was to fail")
+	}
+	return nil
+}
+
 // serve starts a service that ends with the test; idle, it runs nothing.
 func serve(t *testing.T, settings legacy.Settings, change ...func(*httpapi.Options)) *site {
 	t.Helper()
@@ -77,7 +115,8 @@ func idle(t *testing.T, settings legacy.Settings, change ...func(*httpapi.Option
 
 func begin(t *testing.T, settings legacy.Settings, runs bool, change ...func(*httpapi.Options)) *site {
 	t.Helper()
-	registry := standard.Registry(standard.Options{Webhooks: webhook.Options{Guarded: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}})
+	registry := newRegistry()
+	ruqi.Func(registry, "say", say)
 	l := &log{}
 	logger := slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	scheduler, err := ruqi.New(memory.Open(memory.Options{}), registry, ruqi.Options{
@@ -122,12 +161,10 @@ type answer struct {
 	reason string
 }
 
-// do sends a request; headers are pairs of name and value, of which Host is the request's own.
-func (s *site) do(method, path, body string, headers ...string) answer {
-	s.t.Helper()
+func (s *site) request(method, path, body string, headers ...string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
-		s.t.Fatal(err)
+		return nil, err
 	}
 	if s.token != "" {
 		req.Header.Set("Authorization", "Bearer: "+s.token)
@@ -137,6 +174,16 @@ func (s *site) do(method, path, body string, headers ...string) answer {
 			req.Host = headers[i+1]
 		}
 		req.Header.Set(headers[i], headers[i+1])
+	}
+	return req, nil
+}
+
+// do sends a request; headers are pairs of name and value, of which Host is the request's own.
+func (s *site) do(method, path, body string, headers ...string) answer {
+	s.t.Helper()
+	req, err := s.request(method, path, body, headers...)
+	if err != nil {
+		s.t.Fatal(err)
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
