@@ -45,8 +45,9 @@ type policyJSON struct {
 	Jitter             string  `json:"jitter"`
 	MaxRuns            *int64  `json:"max_runs"`
 	DeleteWhenFinished bool    `json:"delete_when_finished"`
-	// Left out where there is none: definitions that were stored before stay as they are, to the byte.
-	Retry *retryJSON `json:"retry,omitempty"`
+	// Left out where there is none, and where it is off: definitions that were stored before stay as they are, to the byte.
+	Retry      *retryJSON `json:"retry,omitempty"`
+	RunOnStart bool       `json:"run_on_start,omitempty"`
 }
 
 // EncodeJob writes a definition as one JSON object, every option written out: the
@@ -75,7 +76,7 @@ func encodeJob(spec JobSpec, version int) ([]byte, error) {
 			Coalesce: *p.Coalesce, MisfireGrace: durationText(p.MisfireGrace), CatchupLimit: p.CatchupLimit,
 			MaxInstances: p.MaxInstances, Overlap: p.Overlap, KillGrace: duration.Format(p.KillGrace),
 			OnLost: p.OnLost, Jitter: duration.Format(p.Jitter), DeleteWhenFinished: p.DeleteWhenFinished,
-			Retry: encodeRetry(p.Retry),
+			Retry: encodeRetry(p.Retry), RunOnStart: p.RunOnStart,
 		},
 	}
 	if p.Timeout > 0 {
@@ -201,7 +202,7 @@ func decodePolicy(data []byte, faults *Faults, strict bool) Policy {
 	}
 	if strict {
 		d.Done("coalesce", "misfire_grace", "catchup_limit", "max_instances", "overlap", "timeout", "kill_grace", "on_lost",
-			"jitter", "max_runs", "delete_when_finished", "retry")
+			"jitter", "max_runs", "delete_when_finished", "retry", "run_on_start")
 	}
 	return p
 }

@@ -80,11 +80,23 @@ func (s *Scheduler) create(spec JobSpec, now time.Time) (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
-	first, ok := firstFire(&spec, nil, now)
-	if !ok {
-		return Change{}, neverFires(&spec, now)
+	first, err := firstOf(&spec, nil, now)
+	if err != nil {
+		return Change{}, err
 	}
 	return s.write(&spec, nil, first)
+}
+
+// firstOf is firstFire of a job that must have one, unless it runs on start: then it may have none.
+func firstOf(spec, old *JobSpec, now time.Time) (*fire, error) {
+	first, ok := firstFire(spec, old, now)
+	switch {
+	case ok:
+		return &first, nil
+	case spec.Policy.RunOnStart:
+		return nil, nil
+	}
+	return nil, neverFires(spec, now)
 }
 
 // firstFire is the next fire of a job that is new or has a new trigger: the first after now, or,
@@ -127,8 +139,8 @@ func neverFires(spec *JobSpec, now time.Time) error {
 	return Invalid("/trigger", "", "never fires")
 }
 
-// write makes the change that stores a definition with its next fire.
-func (s *Scheduler) write(spec *JobSpec, old *JobRecord, next fire) (Change, error) {
+// write makes the change that stores a definition with its next fire, nil where it has none.
+func (s *Scheduler) write(spec *JobSpec, old *JobRecord, next *fire) (Change, error) {
 	rec, err := s.record(spec)
 	if err != nil {
 		return Change{}, err
@@ -144,7 +156,7 @@ func (s *Scheduler) write(spec *JobSpec, old *JobRecord, next fire) (Change, err
 		rec.State, rec.Reason = JobPaused, "paused when added"
 	}
 	spec.Paused, spec.AcceptPast = false, false
-	if rec.State == JobActive {
+	if rec.State == JobActive && next != nil {
 		rec.NextNominal, rec.NextDue = &next.nominal, &next.due
 	}
 	return Change{Job: &rec}, nil
@@ -161,9 +173,9 @@ func (s *Scheduler) redefine(old *JobRecord, given JobSpec, now time.Time) (Chan
 		return Change{}, err
 	}
 	if !same {
-		first, ok := firstFire(&spec, oldSpec, now)
-		if !ok {
-			return Change{}, neverFires(&spec, now)
+		first, err := firstOf(&spec, oldSpec, now)
+		if err != nil {
+			return Change{}, err
 		}
 		change, err := s.write(&spec, old, first)
 		if err != nil {
@@ -190,6 +202,8 @@ func (s *Scheduler) redefine(old *JobRecord, given JobSpec, now time.Time) (Chan
 		rec.State, rec.Reason, rec.NextNominal, rec.NextDue = JobPaused, "paused when added", nil, nil
 	case sameDefinition(oldSpec, &spec):
 		return Change{}, nil
+	case rec.State == JobActive && rec.NextNominal == nil && !spec.Policy.RunOnStart: // nothing will run it any more
+		rec.State, rec.Reason = JobFinished, noFiresLeft
 	case usedUp(&rec, &spec, old.RunCount):
 		change.Runs = s.settle(old, now, "its max_runs were lowered before it could start")
 	}
@@ -327,7 +341,8 @@ func (s *Scheduler) PauseJob(ctx context.Context, id string) (Job, error) {
 	})
 }
 
-// ResumeJob implements Operations. A finished job is active again if its trigger has a fire to come and its max_runs are not used up.
+// ResumeJob implements Operations. A finished job is active again if its trigger has a fire to come, or it
+// runs on start, and its max_runs are not used up.
 func (s *Scheduler) ResumeJob(ctx context.Context, id string) (Job, error) {
 	return s.setState(ctx, id, func(now time.Time, old *JobRecord) (Change, error) {
 		if old.State == JobActive {
@@ -344,6 +359,8 @@ func (s *Scheduler) ResumeJob(ctx context.Context, id string) (Job, error) {
 			return Change{}, err
 		case spec.Policy.MaxRuns > 0 && old.RunCount >= spec.Policy.MaxRuns:
 			rec.State, rec.Reason = JobFinished, maxRunsReached(spec)
+		case !ok && spec.Policy.RunOnStart:
+			rec.State, rec.Reason, rec.NextNominal, rec.NextDue = JobActive, "", nil, nil
 		case !ok:
 			rec.State, rec.Reason = JobFinished, noFiresLeft
 		default:

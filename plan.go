@@ -211,6 +211,8 @@ func (d *decision) setNext(next *fire) {
 	switch {
 	case d.spec.Policy.MaxRuns > 0 && d.plan.RunCount >= d.spec.Policy.MaxRuns:
 		d.finish(maxRunsReached(d.spec))
+	case next == nil && d.spec.Policy.RunOnStart: // it is left with the starts to come
+		d.plan.NextNominal, d.plan.NextDue = nil, nil
 	case next == nil:
 		d.finish(noFiresLeft)
 	default:

@@ -12,7 +12,7 @@ import (
 func (s *Scheduler) record(spec *JobSpec) (JobRecord, error) {
 	rec := JobRecord{
 		ID: spec.ID, Name: spec.Name, Pool: spec.Executor, Needs: spec.Task.Needs(),
-		Priority: spec.Priority, MaxInstances: spec.Policy.limit(), Tags: spec.Tags,
+		Priority: spec.Priority, MaxInstances: spec.Policy.limit(), OnStart: spec.Policy.RunOnStart, Tags: spec.Tags,
 	}
 	if s.keepsLive {
 		rec.Live = spec

@@ -112,6 +112,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 		s.startLoops()
 	}
 	s.started = true
+	s.runOnStart(ctx)
 	s.loops.Go(func() { s.claimLoop(s.loopsEnd) })
 	s.loops.Go(func() { s.cleanLoop(s.loopsEnd) })
 	s.log.Info("scheduler started", "instance", s.options.Instance)

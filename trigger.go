@@ -25,6 +25,15 @@ type Trigger interface {
 	MarshalJSON() ([]byte, error)
 }
 
+// A Starter is a Trigger that may stand for the start of an instance and not for any time, as @reboot does in a crontab. Next has no time then,
+// and only a job with Policy.RunOnStart may have it.
+type Starter interface {
+	Trigger
+
+	// OnStart reports whether it does.
+	OnStart() bool
+}
+
 // A Binder is a Trigger that can fill in what its user left open. A job's
 // trigger is bound once, when the job is added; the bound form is what is stored.
 type Binder interface {

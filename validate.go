@@ -99,9 +99,6 @@ func (p Policy) check(faults *Faults) {
 	if p.Retry != nil {
 		p.Retry.check(faults, span, within)
 	}
-	if p.RunOnStart {
-		faults.Add("/policy/run_on_start", "true", "not supported yet")
-	}
 	if p.PauseAfterFailures != 0 {
 		faults.Add("/policy/pause_after_failures", fmt.Sprint(p.PauseAfterFailures), "not supported yet")
 	}
@@ -142,6 +139,8 @@ func (s *Scheduler) complete(spec JobSpec) (JobSpec, error) {
 		faults.Add("/trigger", "", "missing")
 	} else if _, err := bind(spec, s.options.Zone, micro(s.options.Now())); err != nil {
 		faults.Merge("", err)
+	} else if starter, ok := spec.Trigger.(Starter); ok && starter.OnStart() && !spec.Policy.RunOnStart {
+		faults.Add("/policy/run_on_start", "false", "%v never fires by the clock; with policy.run_on_start the job runs each time an instance starts", spec.Trigger)
 	}
 	return spec, faults.Err()
 }

@@ -53,7 +53,7 @@ type CronOptions struct {
 
 // A CronTrigger fires at the times that a cron expression matches on the wall
 // clock of a zone, whole seconds. It implements ruqi.Binder, ruqi.Bound,
-// ruqi.Stepper and ruqi.Ender.
+// ruqi.Stepper, ruqi.Ender and, for @reboot, ruqi.Starter.
 type CronTrigger struct {
 	expr  *cronexpr.Expr
 	zone  *zone // nil until bound
@@ -69,6 +69,7 @@ var (
 	_ ruqi.Bound   = (*CronTrigger)(nil)
 	_ ruqi.Stepper = (*CronTrigger)(nil)
 	_ ruqi.Ender   = (*CronTrigger)(nil)
+	_ ruqi.Starter = (*CronTrigger)(nil)
 )
 
 // Cron returns a cron trigger, or an *ruqi.InvalidError with every fault; the
@@ -100,6 +101,14 @@ func newCron(expr string, o CronOptions) *CronTrigger {
 		t.rules = rulesOf(t.gap, t.fold, t.expr.Starred())
 	}
 	t.span = readLimits(o.Start, o.StartText, o.End, o.EndText, t.zone, &faults)
+	if t.OnStart() {
+		if o.Start != nil || o.StartText != "" {
+			faults.Add("/start", o.StartText, "%s stands for no time, and so has no start", t.expr.Text())
+		}
+		if o.End != nil || o.EndText != "" {
+			faults.Add("/end", o.EndText, "%s stands for no time, and so has no end", t.expr.Text())
+		}
+	}
 	t.fault = faults.Err()
 	return t
 }
@@ -198,6 +207,10 @@ func (t *CronTrigger) String() string {
 	return t.expr.Text()
 }
 
+// OnStart reports whether the expression is @reboot: it never fires by the clock, and a job with it needs ruqi.Policy.RunOnStart. Zone,
+// Gap and Fold have no meaning for it.
+func (t *CronTrigger) OnStart() bool { return t.expr != nil && t.expr.Never() }
+
 // searchSeconds is how far a search looks: the 400 years after which dates and
 // weekdays repeat.
 const searchSeconds = 146097 * daySeconds
@@ -205,7 +218,7 @@ const searchSeconds = 146097 * daySeconds
 // Next returns the first fire time strictly after the instant after. It does not
 // allocate.
 func (t *CronTrigger) Next(after time.Time) (time.Time, bool) {
-	if t.fault != nil {
+	if t.fault != nil || t.OnStart() {
 		return time.Time{}, false
 	}
 	// A fraction of a second is cut: the next whole second is after it.
@@ -223,7 +236,7 @@ func (t *CronTrigger) Next(after time.Time) (time.Time, bool) {
 
 // Prev returns the last fire time strictly before the instant before.
 func (t *CronTrigger) Prev(before time.Time) (time.Time, bool) {
-	if t.fault != nil {
+	if t.fault != nil || t.OnStart() {
 		return time.Time{}, false
 	}
 	until := ceilSeconds(clampMicros(before, true))
@@ -241,7 +254,7 @@ func (t *CronTrigger) Prev(before time.Time) (time.Time, bool) {
 // Count returns how many fire times lie in (after, until]. It is exact; it takes
 // a few hundred nanoseconds for each clock change between.
 func (t *CronTrigger) Count(after, until time.Time) int64 {
-	if t.fault != nil {
+	if t.fault != nil || t.OnStart() {
 		return 0
 	}
 	from := floorSeconds(clampMicros(after, false)) + 1

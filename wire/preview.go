@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -42,6 +43,9 @@ func NewPreview(ctx context.Context, trigger ruqi.Trigger, zone *time.Location, 
 		return Preview{}, err
 	}
 	shape := Preview{Trigger: canonical, Times: []time.Time{}, Warnings: []string{}}
+	if starter, ok := trigger.(ruqi.Starter); ok && starter.OnStart() {
+		shape.Warnings = append(shape.Warnings, fmt.Sprintf("%v never fires by the clock: with policy.run_on_start a job runs each time an instance starts", trigger))
+	}
 	zone = Zone(trigger)
 	for at := from; len(shape.Times) < n && ctx.Err() == nil; {
 		next, ok := trigger.Next(at)

@@ -102,7 +102,11 @@ var macros = []struct{ name, fields string }{
 	{"@daily", "0 0 * * *"},
 	{"@midnight", "0 0 * * *"},
 	{"@hourly", "0 * * * *"},
+	{reboot, ""},
 }
+
+// reboot is the macro for each start, whatever the time.
+const reboot = "@reboot"
 
 // Lookup returns the dialect of that name, or nil.
 func Lookup(name string) *Dialect {

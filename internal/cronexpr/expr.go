@@ -13,6 +13,7 @@ type Expr struct {
 	first, last int // first and last second of the day that match
 	perDay      int // how many seconds of a matching day match
 
+	never   bool // @reboot
 	starred bool // the hour, minute or second field begins with *
 	dialect *Dialect
 	text    string
@@ -46,6 +47,9 @@ func (e *Expr) Text() string { return e.text }
 // Zone returns the zone that stood in front of the expression, as it was
 // written; empty when there was none.
 func (e *Expr) Zone() string { return e.zone }
+
+// Never reports whether the expression is @reboot, which stands for a start and matches no time: nothing may be searched by it.
+func (e *Expr) Never() bool { return e.never }
 
 // Starred reports whether the hour, minute or second field begins with *: such an
 // expression follows the real clock through a clock change, the others name

@@ -71,6 +71,10 @@ func parse(d *Dialect, text string) (*Expr, *Error) {
 		if err != nil {
 			return nil, err
 		}
+		if fields == "" {
+			e.never, e.text = true, reboot
+			return e, nil
+		}
 		list = words(fields, list[0].column)
 	}
 	if err := e.readFields(list); err != nil {
@@ -94,7 +98,7 @@ func checkZone(zone string, column int) *Error {
 	return fault
 }
 
-// macro returns the fields a macro stands for.
+// macro returns the fields a macro stands for; reboot has none.
 func macro(list []word) (string, *Error) {
 	w := list[0]
 	fault := &Error{Field: "expression", Column: w.column, Read: w.text}
@@ -117,7 +121,7 @@ func macro(list []word) (string, *Error) {
 		}
 	}
 	fault.Reason = shown(w.text) + " is not a macro"
-	fault.Accepted = "@yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly"
+	fault.Accepted = "@yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly, @reboot"
 	return "", fault
 }
 

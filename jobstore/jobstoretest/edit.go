@@ -290,6 +290,8 @@ var editRunRules = []rule{
 		law: "Change.Runs that have ended are inserted in the same step and returned with their ids; a row whose unique key exists is left out"},
 	{name: "EditJobs/manual rows", check: editManual,
 		law: "queued rows of cause manual have Nominal and Due set to now, plus a microsecond until the unique key is free"},
+	{name: "EditJobs/startup rows", check: editStartup,
+		law: "rows of cause startup, queued or ended, have Nominal and Due set to now, plus a microsecond until the unique key is free"},
 	{name: "EditJobs/active", check: editActive,
 		law: "active counts the job's running runs and its queued rows of a batch, not its other queued rows"},
 	{name: "EditJobs/ids of runs", check: runIDsGrow,
@@ -357,6 +359,25 @@ func editManual(p *probe) {
 	want := p.now().Add(2 * time.Microsecond) // the two before are taken
 	r := p.runNow("job", 1)[0]
 	p.wantTime("Nominal of a manual row when the microseconds from now on are taken", &r.Nominal, &want)
+}
+
+func editStartup(p *probe) {
+	p.addJob("job", atMost(10), idle)
+	for i, state := range []ruqi.RunState{ruqi.RunQueued, ruqi.RunSkipped, ruqi.RunQueued, ruqi.RunSkipped} {
+		_, runs := p.edit("job", func(ruqi.JobRecord) ruqi.Change {
+			return ruqi.Change{Runs: []ruqi.Run{row("job", ruqi.CauseStartup, state, p.now().Add(-time.Hour))}}
+		})
+		if len(runs) != 1 {
+			p.fatalf("a startup row was inserted as %d", len(runs))
+		}
+		want := p.now().Add(time.Duration(i) * time.Microsecond)
+		equal(p, "the state", runs[0].State, state)
+		p.wantTime(fmt.Sprintf("Nominal of startup row %d at one time", i), &runs[0].Nominal, &want)
+		p.wantTime(fmt.Sprintf("Due of startup row %d at one time", i), &runs[0].Due, p.in(0))
+		p.wantRun("the row stored", p.run(runs[0].ID), runs[0])
+	}
+	owner := p.owner("o")
+	equal(p, "the number of startup rows that a claim starts", len(p.claim(request(owner), fire).Runs), 2)
 }
 
 func editActive(p *probe) {

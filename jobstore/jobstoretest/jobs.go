@@ -15,7 +15,7 @@ var jobsRules = []rule{
 	{name: "Jobs/search", check: jobsSearch,
 		law: "Search selects jobs whose id or name contains the text as it stands, letter case of ASCII ignored"},
 	{name: "Jobs/sorts", check: jobsSorts,
-		law: "Sort orders the jobs, smallest first, ties by id, jobs without a next time last"},
+		law: "Sort orders the jobs, smallest first, the newest first where it says so, ties by id, jobs without a next time last"},
 	{name: "Jobs/pages", check: jobsPages,
 		law: "a cursor goes on where its page ended, the last page has none, and Total counts all pages"},
 	{name: "Jobs/page size", check: jobsPageSize,
@@ -84,7 +84,7 @@ func jobsSorts(p *probe) {
 	p.add(p.record("b", named("x"), p.later(-time.Hour-time.Second)), p.record("d", named("y"), inState(ruqi.JobPaused)))
 	tie := p.job("b").NextDue
 	p.set("e", func(r *ruqi.JobRecord) { r.NextDue = clonePtr(tie) })
-	for sort, want := range map[ruqi.JobSort]string{"": "abcde", ruqi.SortID: "abcde", ruqi.SortNext: "becad", ruqi.SortName: "bcdea", ruqi.SortCreated: "caebd"} {
+	for sort, want := range map[ruqi.JobSort]string{"": "abcde", ruqi.SortID: "abcde", ruqi.SortNext: "becad", ruqi.SortName: "bcdea", ruqi.SortCreated: "caebd", ruqi.SortNewest: "bdaec"} {
 		equal(p, fmt.Sprintf("jobs by sort %q", sort), strings.Join(ids(p.list(ruqi.JobQuery{Sort: sort})), ""), want)
 		equal(p, fmt.Sprintf("jobs by sort %q, a page each", sort), strings.Join(p.pages(ruqi.JobQuery{Sort: sort, Limit: 1}, 5), ""), want)
 	}

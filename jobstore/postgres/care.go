@@ -27,6 +27,14 @@ var laws = []law{
 	{sqlstore.FaultNobodysRun, `SELECT r.id, r.job_id FROM rq_run r WHERE r.state = 0 AND NOT EXISTS (SELECT FROM rq_definition d WHERE d.id = r.job_id) ORDER BY r.id`},
 	{sqlstore.FaultNoEnd, `SELECT r.id FROM rq_run r WHERE r.state > 1 AND r.finished IS NULL ORDER BY r.id`},
 	{sqlstore.FaultNobodysText, `SELECT DISTINCT o.run_id FROM rq_output o WHERE NOT EXISTS (SELECT FROM rq_run r WHERE r.id = o.run_id)`},
+	{sqlstore.FaultTally, `SELECT CASE n.scope WHEN 0 THEN 'all jobs' WHEN 1 THEN 'job ' || n.a || ' under the name ' || n.b ELSE 'the name ' || n.a END, sum(n.s)::bigint, sum(n.o)::bigint FROM (
+		SELECT scope, a, b, succeeded AS s, others AS o FROM rq_tally
+		UNION ALL SELECT k.scope, k.a, k.b, -x.s, -x.o FROM (SELECT r.job_id, r.job_name, count(*) FILTER (WHERE r.state = 2) AS s, count(*) FILTER (WHERE r.state <> 2) AS o
+			FROM rq_run r LEFT JOIN rq_untallied u ON u.run_id = r.id WHERE r.id <= (SELECT m.run FROM rq_tally_mark m) AND u.run_id IS NULL AND ` + executed + `
+			GROUP BY r.job_id, r.job_name) x CROSS JOIN LATERAL (` + tallyScopes + `) k) n
+		GROUP BY n.scope, n.a, n.b HAVING sum(n.s) <> 0 OR sum(n.o) <> 0`},
+	{sqlstore.FaultUntallied, `SELECT r.id, r.job_id FROM rq_run r WHERE r.state < 2 AND r.id <= (SELECT m.run FROM rq_tally_mark m)
+		AND NOT EXISTS (SELECT FROM rq_untallied u WHERE u.run_id = r.id) ORDER BY r.id`},
 	// What the claim and the uniqueness of fires stand on; an index that a crash or a change of the system's library left invalid is not used.
 	{"index %[1]s is not valid: REINDEX INDEX %[1]s", `SELECT c.relname::text FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 		WHERE c.relnamespace = current_schema()::regnamespace AND c.relname LIKE 'rq\_%' AND NOT i.indisvalid`},

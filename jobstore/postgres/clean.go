@@ -20,7 +20,7 @@ const (
 
 // Clean deletes history past its retention, as ruqi.JobStore says. What is to go is
 // looked for without a lock, and goes in several short steps: when one of them fails, those before it stand.
-// Several instances may clean at once; each row goes once.
+// Several instances may clean at once; each row goes once. Then it counts what was executed since the last time.
 func (s *Store) Clean(ctx context.Context, retention ruqi.Retention) (int, error) {
 	limit := retention.Limit
 	if limit <= 0 {
@@ -48,7 +48,7 @@ func (s *Store) Clean(ctx context.Context, retention ruqi.Retention) (int, error
 		}
 		gone += n
 	}
-	return gone, nil
+	return gone, s.foldTally(ctx)
 }
 
 const (
@@ -73,6 +73,10 @@ func (s *Store) deleteRuns(ctx context.Context, rows []sqlstore.Found) (gone int
 			return err
 		}
 		b := &pgx.Batch{}
+		b.Queue(sqlLockTally)
+		b.Queue(sqlUntally, ids)
+		b.Queue(sqlUntallied, ids)
+		b.Queue(sqlNoneThere, ids)
 		b.Queue(sqlDeleteRuns, ids).Exec(func(tag pgconn.CommandTag) error {
 			gone = int(tag.RowsAffected())
 			return nil

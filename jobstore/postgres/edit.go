@@ -204,12 +204,12 @@ func (e *edits) edit(id string, decide func(now time.Time, id string, old *ruqi.
 }
 
 // insertRuns queues what the edit brings: rows that have ended, and queued ones, whose
-// times are the store's when their cause is manual.
+// times are the store's when their cause is manual, and those of cause startup.
 func (e *edits) insertRuns(id, jobName string, runs []ruqi.Run) error {
 	for i := range runs {
 		run := &runs[i]
 		run.JobID = id
-		byHand := run.State == ruqi.RunQueued && run.Cause == ruqi.CauseManual
+		byHand := run.State == ruqi.RunQueued && run.Cause == ruqi.CauseManual || run.Cause == ruqi.CauseStartup
 		if byHand {
 			run.Nominal, run.Due = e.now, e.now
 		}
@@ -237,7 +237,7 @@ func (e *edits) insertRuns(id, jobName string, runs []ruqi.Run) error {
 	return nil
 }
 
-// insertByHand inserts a queued row at the first microsecond that is free.
+// insertByHand inserts a row at the first microsecond that is free.
 func (e *edits) insertByHand(run *ruqi.Run) error {
 	for run.ID = 0; run.ID == 0; {
 		one := &newRuns{}

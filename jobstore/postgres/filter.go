@@ -57,6 +57,9 @@ func (f *filter) jobs(query ruqi.JobQuery) error {
 	if query.Version != 0 {
 		f.add("d.version = " + f.value(query.Version))
 	}
+	if query.OnStart {
+		f.add("d.on_start")
+	}
 	if query.Search != "" {
 		text := f.value(query.Search)
 		// lower() of the collation C knows the letters of ASCII alone.

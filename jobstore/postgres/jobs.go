@@ -55,10 +55,20 @@ var jobOrders = map[ruqi.JobSort]jobOrder{
 		after: func(f *filter, c sqlstore.Cursor) {
 			f.add("(d.created, d.id) > (" + f.value(sqlstore.Time(c.Number)) + ", " + f.value(c.ID) + ")")
 		},
-		cursor: func(j *ruqi.JobRecord) sqlstore.Cursor {
-			return sqlstore.Cursor{Number: sqlstore.Micros(j.Created), ID: j.ID}
-		},
+		cursor: createdCursor,
 	},
+	ruqi.SortNewest: {
+		by: "d.created DESC, d.id",
+		after: func(f *filter, c sqlstore.Cursor) {
+			created, id := f.value(sqlstore.Time(c.Number)), f.value(c.ID)
+			f.add("d.created <= " + created + " AND (d.created < " + created + " OR d.id > " + id + ")")
+		},
+		cursor: createdCursor,
+	},
+}
+
+func createdCursor(j *ruqi.JobRecord) sqlstore.Cursor {
+	return sqlstore.Cursor{Number: sqlstore.Micros(j.Created), ID: j.ID}
 }
 
 const fromJobs = ` FROM rq_definition d JOIN rq_job j ON j.seq = d.seq`
@@ -71,7 +81,10 @@ func jobsQuery(query ruqi.JobQuery, limit int) (page string, pageArgs []any, tot
 	}
 	order, ok := jobOrders[sort]
 	if !ok {
-		return "", nil, total, order, ruqi.Invalid("/sort", string(sort), "jobs are sorted by id, next, name or created")
+		return "", nil, total, order, ruqi.Invalid("/sort", string(sort), "jobs are sorted by id, next, name, created or newest")
+	}
+	if err := sqlstore.CheckOffset(query.Offset, query.Cursor); err != nil {
+		return "", nil, total, order, err
 	}
 	if len(query.IDs) > 0 {
 		total.add("d.id = ANY (" + total.value(query.IDs) + "::text[])")
@@ -87,8 +100,17 @@ func jobsQuery(query ruqi.JobQuery, limit int) (page string, pageArgs []any, tot
 		}
 		order.after(&paged, cursor)
 	}
-	most := paged.value(limit)
-	page = "SELECT " + jobColumns + fromJobs + paged.where() + " ORDER BY " + order.by + " LIMIT " + most
+	most := " LIMIT " + paged.value(limit)
+	if query.Offset > 0 {
+		most += " OFFSET " + paged.value(query.Offset)
+	}
+	from := fromJobs
+	if len(total.terms) == 0 && query.Offset > 0 && sort != ruqi.SortNext {
+		// What is passed over is passed over in one table alone.
+		from = " FROM (SELECT d.seq FROM rq_definition d ORDER BY " + order.by + most + ") p JOIN rq_definition d ON d.seq = p.seq JOIN rq_job j ON j.seq = p.seq"
+		most = ""
+	}
+	page = "SELECT " + jobColumns + from + paged.where() + " ORDER BY " + order.by + most
 	return page, paged.args, total, order, nil
 }
 
@@ -107,7 +129,11 @@ func (s *Store) Jobs(ctx context.Context, query ruqi.JobQuery) (ruqi.JobRecordPa
 			page.Jobs = append(page.Jobs, j.JobRecord)
 			return err
 		})
-		b.Queue("SELECT count(*)"+fromJobs+total.where(), total.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&page.Total) })
+		count := "SELECT count(*)" + fromJobs + total.where()
+		if len(total.terms) == 0 {
+			count = "SELECT count(*) FROM rq_definition"
+		}
+		b.Queue(count, total.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&page.Total) })
 	})
 	if err != nil {
 		return ruqi.JobRecordPage{}, err

@@ -27,6 +27,8 @@ type planned struct {
 const (
 	fewInstances = "instances are few"
 	fewAlive     = "rows that are alive are few"
+	listed       = "the list holds the runs that were alive when their turn came"
+	oneStep      = "puts the runs of one step together"
 )
 
 func plannedStatements(t *testing.T) []planned {
@@ -88,6 +90,24 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "delete runs", sql: sqlDeleteRuns},
 		{name: "delete output", sql: sqlDeleteOutput},
 		{name: "forget names", sql: sqlForgetNames},
+		{name: "tally: last given", sql: sqlLastGiven, scan: "one row"},
+		{name: "tally: settled", sql: sqlSettled},
+		{name: "tally: lock", sql: sqlLockTally},
+		{name: "tally up to", sql: sqlTallyUpTo},
+		{name: "tally: not yet", sql: sqlNotYet, scan: fewAlive},
+		{name: "tally: set", sql: sqlSetTallied},
+		{name: "tally: ends since", sql: sqlEndsSince, scan: listed},
+		{name: "tally: no more", sql: sqlUntallied},
+		{name: "tally: none there", sql: sqlNoneThere, sort: oneStep},
+		{name: "tally of a range", sql: sqlTallyRange, sort: oneStep},
+		{name: "tally of a list", sql: sqlTallyList, sort: oneStep},
+		{name: "tally of what goes", sql: sqlUntally, sort: oneStep},
+		{name: "total of all", sql: sqlTotalAll, scan: listed},
+		{name: "total of a job", sql: sqlTotalJob, scan: listed},
+		{name: "total of a job and name", sql: sqlTotalJobName, scan: listed},
+		{name: "total of a name", sql: sqlTotalName, scan: listed},
+		{name: "total of a name of few jobs", sql: sqlTotalFew, scan: listed},
+		{name: "jobs of a name", sql: sqlNameJobs},
 		{name: "record", sql: sqlRecord},
 		{name: "records", sql: sqlRecords},
 		{name: "update record", sql: sqlUpdateRecord},
@@ -99,7 +119,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "view of a history", sql: `SELECT * FROM ruqi_jobs_history WHERE job_id = $1`, sort: "puts the pieces of outputs together"},
 	}
 	runs := func(name string, query ruqi.RunQuery, why planned) {
-		sql, _, err := runsQuery(query, 50)
+		sql, _, err := runsQuery(query, true, 50)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,6 +135,10 @@ func plannedStatements(t *testing.T) []planned {
 	runs("alive", ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunRunning, ruqi.RunQueued}}, planned{scan: fewAlive, sort: fewAlive})
 	runs("succeeded", ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunSucceeded}}, walk)
 	runs("of a name", ruqi.RunQuery{Name: "x"}, planned{sort: "merges the jobs of a name"})
+	runs("executed", ruqi.RunQuery{Executed: true}, walk)
+	runs("executed of a job", ruqi.RunQuery{Executed: true, Job: "x"}, planned{})
+	runs("executed of a name", ruqi.RunQuery{Executed: true, Name: "x", Offset: 100}, planned{sort: "merges the jobs of a name"})
+	runs("executed and bad", ruqi.RunQuery{Executed: true, States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunTimedOut, ruqi.RunCancelled, ruqi.RunLost}}, planned{sort: "merges the states"})
 	runs("started by hand", ruqi.RunQuery{Causes: []ruqi.Cause{ruqi.CauseManual, ruqi.CauseRetry}}, planned{sort: "merges the causes"})
 	runs("of a time", ruqi.RunQuery{From: &now, To: &now}, planned{scan: walk.scan, sort: "orders the rows of the time"})
 	for sort := range jobOrders {
@@ -127,8 +151,19 @@ func plannedStatements(t *testing.T) []planned {
 			p.sort = "no index serves this order: it would be written with each fire"
 		}
 		list = append(list, p)
+		if sort != ruqi.SortNext {
+			far, _, _, _, err := jobsQuery(ruqi.JobQuery{Sort: sort, Offset: 100}, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, planned{name: "jobs by " + string(sort) + " and offset", sql: far, scan: p.scan, sort: "orders the jobs of one page"})
+		}
 	}
-	return list
+	onStart, _, _, _, err := jobsQuery(ruqi.JobQuery{OnStart: true}, 50)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(list, planned{name: "jobs on start", sql: onStart, scan: "the index holds them alone"})
 }
 
 // Pages of what is rare walk an index of their own: the walk down the ids would read the whole history for nothing.
@@ -152,7 +187,7 @@ func TestPagesOfRareRunsHaveTheirIndex(t *testing.T) {
 		{ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunLost, ruqi.RunFailed}}, "rq_run_state"},
 		{ruqi.RunQuery{Job: "x"}, "rq_run_job"},
 	} {
-		sql, _, err := runsQuery(c.query, 50)
+		sql, _, err := runsQuery(c.query, true, 50)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -15,21 +16,69 @@ import (
 // runSort names the only order of runs in their cursors.
 const runSort = "run"
 
+// fewJobs is up to how many jobs a name's runs are looked for job by job. With more the walk down the ids meets them soon.
+const fewJobs = 64
+
+const sqlNameJobs = `SELECT count(*) FROM (SELECT FROM rq_run_name n WHERE n.name = $1 LIMIT $2) n`
+
+// few reports whether few jobs have had the name that a query is about.
+func (s *Store) few(ctx context.Context, query *ruqi.RunQuery) (bool, error) {
+	if query.Name == "" || query.Job != "" || len(query.IDs) > 0 {
+		return true, nil
+	}
+	n := 0
+	b := &pgx.Batch{}
+	b.Queue(sqlNameJobs, query.Name, fewJobs+1).QueryRow(func(row pgx.Row) error { return row.Scan(&n) })
+	err := s.look(ctx, s.front, b)
+	return n <= fewJobs, err
+}
+
 // Runs returns one page of runs, newest first.
 func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, error) {
+	if err := sqlstore.CheckOffset(query.Offset, query.Cursor); err != nil {
+		return ruqi.RunPage{}, err
+	}
 	size := sqlstore.PageSize(query.Limit)
-	sql, args, err := runsQuery(query, size+1)
+	few, err := s.few(ctx, &query) // a hint that may be old: either way is right
+	if err != nil {
+		return ruqi.RunPage{}, s.translate(ctx, "runs", err)
+	}
+	sql, args, err := runsQuery(query, few, size+1)
 	if err != nil {
 		return ruqi.RunPage{}, err
 	}
 	var page ruqi.RunPage
-	b := &pgx.Batch{}
-	queue(b, sql, args, func(rows pgx.Rows) error {
-		run, err := scanRun(rows)
-		page.Runs = append(page.Runs, run)
-		return err
-	})
-	if err := s.look(ctx, s.front, b); err != nil {
+	fill := func(b *pgx.Batch) {
+		page = ruqi.RunPage{}
+		queue(b, sql, args, func(rows pgx.Rows) error {
+			run, err := scanRun(rows)
+			page.Runs = append(page.Runs, run)
+			return err
+		})
+	}
+	if good, bad, ok := query.Tallied(); ok {
+		totals, values := totalSQL(&query, few)
+		err = s.reading(ctx, func(b *pgx.Batch) { // of one state with the page
+			fill(b)
+			b.Queue(totals, values...).QueryRow(func(row pgx.Row) error {
+				var succeeded, others, total int64
+				err := row.Scan(&succeeded, &others)
+				if good {
+					total += succeeded
+				}
+				if bad {
+					total += others
+				}
+				page.Total = &total
+				return err
+			})
+		})
+	} else {
+		b := &pgx.Batch{}
+		fill(b)
+		err = s.look(ctx, s.front, b)
+	}
+	if err != nil {
 		return ruqi.RunPage{}, s.translate(ctx, "runs", err)
 	}
 	if len(page.Runs) > size {
@@ -40,8 +89,8 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 }
 
 // runsQuery builds the query of a page. It is walked from its cursor down, so that a page costs its own rows and
-// those that the filter drops between them.
-func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err error) {
+// those that the filter drops between them. few says that few jobs have had its name.
+func runsQuery(query ruqi.RunQuery, few bool, limit int) (sql string, args []any, err error) {
 	var f filter
 	below := int64(math.MaxInt64)
 	if query.Cursor != "" {
@@ -53,6 +102,12 @@ func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err erro
 	}
 	under := f.value(below)
 	f.add("r.id < " + under)
+	far := query.Offset + limit // rows that a page needs
+	also := ""                  // of what is asked for beside what an index is walked by
+	if query.Executed {
+		f.add(executed)
+		also = " AND " + strings.ReplaceAll(executed, "r.", "n.")
+	}
 	if len(query.IDs) > 0 {
 		f.add("r.id = ANY (" + f.value(query.IDs) + "::bigint[])")
 	}
@@ -63,18 +118,18 @@ func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err erro
 	if query.Name != "" {
 		name := f.value(query.Name)
 		f.add("r.job_name = " + name)
-		if query.Job == "" && len(query.IDs) == 0 {
+		if query.Job == "" && len(query.IDs) == 0 && few {
 			page := "OFFSET 0"
 			if len(query.States) == 0 && len(query.Causes) == 0 && query.From == nil && query.To == nil {
-				page = "ORDER BY o.id DESC LIMIT " + f.value(limit) // no job gives more than a page
+				page = "ORDER BY n.id DESC LIMIT " + f.value(far) // no job gives more than a page
 			}
-			from = "rq_run_name n CROSS JOIN LATERAL (SELECT * FROM rq_run o WHERE o.job_id = n.job_id AND o.job_name = n.name AND o.id < " + under + " " + page + ") r"
-			f.add("n.name = " + name)
+			from = "rq_run_name m CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.job_id = m.job_id AND n.job_name = m.name AND n.id < " + under + also + " " + page + ") r"
+			f.add("m.name = " + name)
 		}
 	}
-	alone := from == "rq_run r" && query.Job == "" && len(query.IDs) == 0 && query.From == nil && query.To == nil
+	alone := from == "rq_run r" && query.Job == "" && query.Name == "" && len(query.IDs) == 0 && query.From == nil && query.To == nil
 	if len(query.States) > 0 {
-		if from, err = f.states(query.States, from, under, alone && len(query.Causes) == 0, limit); err != nil {
+		if from, err = f.states(query.States, from, under, also, alone && len(query.Causes) == 0, far); err != nil {
 			return "", nil, err
 		}
 	}
@@ -91,7 +146,7 @@ func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err erro
 		f.add("r.cause = ANY (" + list + ")")
 		if alone && len(query.States) == 0 && !slices.Contains(query.Causes, ruqi.CauseSchedule) {
 			from = "unnest(" + list + ") c (cause) CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.cause = c.cause AND n.cause <> 0 AND n.id < " +
-				under + " ORDER BY n.id DESC LIMIT " + f.value(limit) + ") r"
+				under + also + " ORDER BY n.id DESC LIMIT " + f.value(far) + ") r"
 		}
 	}
 	if query.From != nil {
@@ -100,22 +155,27 @@ func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err erro
 	if query.To != nil {
 		f.add("r.nominal < " + f.value(*query.To))
 	}
-	most := f.value(limit)
-	return "SELECT " + runColumns + " FROM " + from + f.where() + " ORDER BY r.id DESC LIMIT " + most, f.args, nil
+	most := " LIMIT " + f.value(limit)
+	if query.Offset > 0 {
+		most += " OFFSET " + f.value(query.Offset)
+	}
+	return "SELECT " + runColumns + " FROM " + from + f.where() + " ORDER BY r.id DESC" + most, f.args, nil
 }
 
 // states adds the term of the states, and returns the tables to read. Those alive and the rare ends have indexes of their own;
-// successes are most of the history, and the walk down the ids meets them at once. below is the id that the page is under, alone
-// says that nothing but the states is asked for.
-func (f *filter) states(states []ruqi.RunState, from, below string, alone bool, limit int) (string, error) {
-	codes := make([]int16, len(states))
+// successes are most of the history, and the walk down the ids meets them at once. below is the id that the page is under, also
+// the terms of what else is asked for, alone says that nothing more is, far how many rows the page needs.
+func (f *filter) states(states []ruqi.RunState, from, below, also string, alone bool, far int) (string, error) {
+	codes := make([]int16, 0, len(states))
 	alive, rare, common := false, false, false
-	for i, state := range states {
+	for _, state := range states {
 		code, err := sqlstore.RunStateCode(state)
 		if err != nil {
 			return "", ruqi.Invalid("/states", string(state), "a run has no such state")
 		}
-		codes[i] = int16(code)
+		if !slices.Contains(codes, int16(code)) {
+			codes = append(codes, int16(code))
+		}
 		alive = alive || !state.Ended()
 		common = common || state == ruqi.RunSucceeded
 		rare = rare || state.Ended() && state != ruqi.RunSucceeded
@@ -128,7 +188,7 @@ func (f *filter) states(states []ruqi.RunState, from, below string, alone bool, 
 		f.add("r.state < 2")
 	case rare && !alive && alone: // each state from its own end of the index, and no more of it than a page
 		return "unnest(" + list + "::smallint[]) s (state) CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.state = s.state AND n.state > 2 AND n.id < " +
-			below + " ORDER BY n.id DESC LIMIT " + f.value(limit) + ") r", nil
+			below + also + " ORDER BY n.id DESC LIMIT " + f.value(far) + ") r", nil
 	}
 	return from, nil
 }

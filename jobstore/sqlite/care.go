@@ -89,7 +89,13 @@ func (s *Store) Check(ctx context.Context) (faults []string, err error) {
 		if faults, err = tell(c, integrity); err != nil || len(faults) > 0 {
 			return err // of damaged pages nothing more is worth asking
 		}
-		for _, law := range laws {
+		all := laws
+		if has, _, err := schemaOf(c); err != nil {
+			return err
+		} else if has >= firstWithTally {
+			all = append(laws[:len(laws):len(laws)], tallyLaws...)
+		}
+		for _, law := range all {
 			broken, err := tell(c, law)
 			if err != nil {
 				return err
@@ -138,3 +144,20 @@ var laws = []law{
 	{sqlstore.FaultNobodysText, `SELECT DISTINCT run_id FROM rq_output o WHERE NOT EXISTS (SELECT 1 FROM rq_run r WHERE r.id = o.run_id)`},
 	{"there are details of a run %d that is not there", `SELECT run_id FROM rq_run_more m WHERE NOT EXISTS (SELECT 1 FROM rq_run r WHERE r.id = m.run_id)`},
 }
+
+const firstWithTally = 3 // schema
+
+var tallyLaws = []law{
+	{sqlstore.FaultTally, `SELECT CASE scope WHEN 0 THEN 'all jobs' WHEN 1 THEN 'job ' || a || ' under the name ' || b ELSE 'the name ' || a END, sum(s), sum(o) FROM (
+		SELECT scope, a, b, succeeded AS s, others AS o FROM rq_tally
+		UNION ALL SELECT 0, '', '', -sum(s), -sum(o) FROM (` + tallied + `)
+		UNION ALL SELECT 1, job_id, job_name, -s, -o FROM (` + tallied + `)
+		UNION ALL SELECT 2, job_name, '', -s, -o FROM (` + tallied + `) WHERE job_name <> job_id)
+		GROUP BY scope, a, b HAVING sum(s) <> 0 OR sum(o) <> 0`},
+	{sqlstore.FaultUntallied, `SELECT id, job_id FROM rq_run r WHERE state < 2 AND id <= (SELECT tallied FROM rq_ledger)
+		AND NOT EXISTS (SELECT 1 FROM rq_untallied u WHERE u.run_id = r.id) ORDER BY id`},
+}
+
+// tallied counts by job and name what the tally should hold.
+const tallied = `SELECT r.job_id, r.job_name, sum(r.state = 2) AS s, sum(r.state <> 2) AS o FROM rq_run r NOT INDEXED WHERE r.id <= (SELECT tallied FROM rq_ledger)
+	AND r.id NOT IN (SELECT run_id FROM rq_untallied) AND ` + executed + ` GROUP BY r.job_id, r.job_name`

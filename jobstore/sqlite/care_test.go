@@ -59,6 +59,10 @@ func TestCheckNamesWhatIsBroken(t *testing.T) {
 		{[]string{`DELETE FROM rq_run WHERE id = 1`}, []string{"there is output of a run 1 that is not there", "there are details of a run 1 that is not there"}},
 		{[]string{`WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 114) INSERT INTO rq_run_more (run_id) SELECT i FROM n`},
 			[]string{"there are details of a run 109 that is not there", "and 5 more faults like the last"}},
+		{[]string{`INSERT INTO rq_tally VALUES (1, 'a', 'a', 2, 1), (0, '', '', 1, 0)`},
+			[]string{"the total of executed runs of all jobs is off: 1 of those that succeeded, 0 of the others",
+				"the total of executed runs of job a under the name a is off: 2 of those that succeeded, 1 of the others"}},
+		{[]string{`UPDATE rq_ledger SET tallied = 2`, `INSERT INTO rq_untallied VALUES (1)`}, []string{`run 2 of job "b" is in no total, and never will be`}},
 		{[]string{`PRAGMA writable_schema = ON`, `UPDATE sqlite_schema SET sql = replace(sql, 'TEXT    NOT NULL,' || char(10) || '  state', 'TEXT NOT NULL CHECK (id > ''a''),' || char(10) || '  state') WHERE name = 'rq_job'`},
 			[]string{"SQLite finds damage: CHECK constraint failed in rq_job"}},
 	} {
@@ -130,7 +134,7 @@ func TestAStoreThatIsToBeKeptIsNotMade(t *testing.T) {
 	for _, path := range []string{filepath.Join(dir, "ruqi.db"), filepath.Join(dir, "none", "ruqi.db")} {
 		s := open(t, path, sqlite.Options{KeepSchema: true})
 		for range 2 {
-			if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Knows: 2}) {
+			if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Knows: 3}) {
 				t.Errorf("its schema is %+v, %v", state, err)
 			}
 			if faults, err := s.Check(t.Context()); !errors.Is(err, ruqi.ErrNotFound) || len(faults) > 0 {
@@ -169,20 +173,20 @@ func TestAStoreThatIsToBeKeptIsNotBroughtUp(t *testing.T) {
 	}
 	s := open(t, path, sqlite.Options{KeepSchema: true})
 	for range 2 {
-		if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Has: 1, Knows: 2, Oldest: 1}) {
+		if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Has: 1, Knows: 3, Oldest: 1}) {
 			t.Errorf("its schema is %+v, %v", state, err)
 		}
 		if faults, err := s.Check(t.Context()); err != nil || len(faults) > 0 {
 			t.Errorf("it is not sound: %q, %v", faults, err)
 		}
 		for name, err := range steps(t.Context(), s) {
-			if err == nil || !strings.Contains(err.Error(), path+" has schema 1, and this release works on 2: ruqi store migrate brings it up") {
+			if err == nil || !strings.Contains(err.Error(), path+" has schema 1, and this release works on 3: ruqi store migrate brings it up") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
 	open(t, path, sqlite.Options{})
-	if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Has: 2, Knows: 2, Oldest: 1}) {
+	if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Has: 3, Knows: 3, Oldest: 3}) {
 		t.Errorf("after another has brought it up its schema is %+v, %v", state, err)
 	}
 	s = open(t, path, sqlite.Options{KeepSchema: true})
@@ -191,7 +195,7 @@ func TestAStoreThatIsToBeKeptIsNotBroughtUp(t *testing.T) {
 			t.Errorf("of a store that is up: %s: %v", name, err)
 		}
 	}
-	if err := s.ExecSQL(`UPDATE rq_ledger SET schema = 9, oldest = 3`); err != nil {
+	if err := s.ExecSQL(`UPDATE rq_ledger SET schema = 9, oldest = 4`); err != nil {
 		t.Fatal(err)
 	}
 	if kept, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true}); !errors.Is(err, ruqi.ErrSchemaNewer) {

@@ -18,7 +18,7 @@ const (
 
 // Clean deletes history past its retention, as ruqi.JobStore says. What is to go is
 // looked for beside all writers, and goes in several short steps: when one of
-// them fails, those before it stand.
+// them fails, those before it stand. Then it counts what was executed since the last time.
 func (s *Store) Clean(ctx context.Context, retention ruqi.Retention) (int, error) {
 	limit := retention.Limit
 	if limit <= 0 {
@@ -52,7 +52,7 @@ func (s *Store) Clean(ctx context.Context, retention ruqi.Retention) (int, error
 			return 0, err
 		}
 	}
-	return gone, nil
+	return gone, s.foldTally(ctx)
 }
 
 const sqlTooOld = `SELECT id, job_id FROM rq_run INDEXED BY rq_run_finished WHERE finished < ? AND state > 1 ORDER BY finished LIMIT ?`
@@ -140,6 +140,9 @@ func (st *step) deleteRuns(rows []sqlstore.Found) (int, error) {
 		ids[i], jobs[i] = r.ID, r.Job
 	}
 	list := jsonOf(ids)
+	if err := st.untally(list); err != nil {
+		return 0, fmt.Errorf("tally: %w", err)
+	}
 	for _, sql := range []string{sqlDeleteOutput, sqlDeleteMore} {
 		if _, err := st.exec(sql, list); err != nil {
 			return 0, err

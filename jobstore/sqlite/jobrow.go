@@ -11,7 +11,7 @@ import (
 // jobColumns are the columns that scanJob reads, of the tables named j (rq_job)
 // and d (rq_definition).
 const jobColumns = `j.seq, j.id, j.state, j.reason, j.pool, j.needs, j.priority, j.max_instances,
-	j.next_nominal, j.next_due, j.run_count, d.name, d.version, d.tags, d.created, d.updated, d.spec`
+	j.next_nominal, j.next_due, j.run_count, d.name, d.version, d.tags, d.created, d.updated, d.spec, d.on_start`
 
 // A jobRow is a record and its row's number.
 type jobRow struct {
@@ -24,7 +24,7 @@ func scanJob(r row) (jobRow, error) {
 		ID: r.text(1), State: sqlstore.JobState(r.int(2)), Reason: r.text(3),
 		Pool: r.text(4), Needs: r.text(5), Priority: int(r.int(6)), MaxInstances: int(r.int(7)),
 		NextNominal: r.timePtr(8), NextDue: r.timePtr(9), RunCount: r.int(10),
-		Name: r.text(11), Version: r.int(12), Created: r.time(14), Updated: r.time(15), Spec: r.bytes(16),
+		Name: r.text(11), Version: r.int(12), Created: r.time(14), Updated: r.time(15), Spec: r.bytes(16), OnStart: r.int(17) != 0,
 	}}
 	if !r.null(13) {
 		if err := json.Unmarshal(r.bytes(13), &j.Tags); err != nil {
@@ -53,10 +53,10 @@ func jobByID(c *conn, id string) (*jobRow, error) {
 
 const sqlInsertJob = `INSERT INTO rq_job (id, state, reason, pool, needs, priority, max_instances, next_nominal, next_due, run_count, rev)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) RETURNING seq`
-const sqlInsertDefinition = `INSERT INTO rq_definition (seq, name, version, tags, created, updated, spec) VALUES (?, ?, ?, ?, ?, ?, ?)`
+const sqlInsertDefinition = `INSERT INTO rq_definition (seq, name, version, tags, created, updated, spec, id, on_start) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 const sqlUpdateJob = `UPDATE rq_job SET state = ?, reason = ?, pool = ?, needs = ?, priority = ?, max_instances = ?,
 	next_nominal = ?, next_due = ?, rev = rev + 1 WHERE seq = ?`
-const sqlUpdateDefinition = `UPDATE rq_definition SET name = ?, version = ?, tags = ?, updated = ?, spec = ? WHERE seq = ?`
+const sqlUpdateDefinition = `UPDATE rq_definition SET name = ?, version = ?, tags = ?, updated = ?, spec = ?, on_start = ? WHERE seq = ?`
 
 // putJob writes the record over old, or as a new job. Created, Updated and, of an
 // existing job, RunCount and ID are the store's.
@@ -81,7 +81,7 @@ func (st *step) putJob(job *ruqi.JobRecord, old *jobRow) error {
 		_, err := st.one(sqlInsertJob, []any{job.ID, state, job.Reason, job.Pool, job.Needs, job.Priority, job.MaxInstances,
 			job.NextNominal, job.NextDue, job.RunCount}, func(r row) { seq = r.int(0) })
 		if err == nil {
-			_, err = st.exec(sqlInsertDefinition, seq, job.Name, job.Version, tags, st.us, st.us, specOf(job))
+			_, err = st.exec(sqlInsertDefinition, seq, job.Name, job.Version, tags, st.us, st.us, specOf(job), job.ID, flag(job.OnStart))
 		}
 		if err == nil {
 			_, err = st.exec(sqlInsertRunName, job.Name, job.ID)
@@ -92,12 +92,20 @@ func (st *step) putJob(job *ruqi.JobRecord, old *jobRow) error {
 	_, err = st.exec(sqlUpdateJob, state, job.Reason, job.Pool, job.Needs, job.Priority, job.MaxInstances,
 		job.NextNominal, job.NextDue, old.seq)
 	if err == nil {
-		_, err = st.exec(sqlUpdateDefinition, job.Name, job.Version, tags, st.us, specOf(job), old.seq)
+		_, err = st.exec(sqlUpdateDefinition, job.Name, job.Version, tags, st.us, specOf(job), flag(job.OnStart), old.seq)
 	}
 	if err == nil && job.Name != old.Name {
 		_, err = st.exec(sqlInsertRunName, job.Name, job.ID)
 	}
 	return err
+}
+
+// flag is a truth as SQLite has it.
+func flag(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 func specOf(job *ruqi.JobRecord) any {

@@ -37,6 +37,9 @@ func jobFilter(query ruqi.JobQuery) (filter, error) {
 	if query.Version != 0 {
 		f.add("d.version = ?", query.Version)
 	}
+	if query.OnStart {
+		f.add("d.on_start = 1")
+	}
 	if query.Search != "" {
 		// lower() of SQLite knows the letters of ASCII alone.
 		f.add("(instr(lower(j.id), lower(?)) > 0 OR instr(lower(d.name), lower(?)) > 0)", query.Search, query.Search)
@@ -48,6 +51,8 @@ func jobFilter(query ruqi.JobQuery) (filter, error) {
 // term that goes on behind a cursor, and the ORDER BY.
 type jobOrder struct {
 	from, after, by string
+	// narrow is the table whose index alone has the order; empty: none has.
+	narrow string
 	// cursor tells the place of a job, args the values of the marks in after.
 	cursor func(*ruqi.JobRecord) sqlstore.Cursor
 	args   func(sqlstore.Cursor) []any
@@ -58,7 +63,7 @@ const byDefinition = `rq_definition d CROSS JOIN rq_job j ON j.seq = d.seq`
 
 var jobOrders = map[ruqi.JobSort]jobOrder{
 	ruqi.SortID: {
-		from: byID, after: "j.id > ?", by: "j.id",
+		from: byID, after: "j.id > ?", by: "j.id", narrow: "rq_job j",
 		cursor: func(j *ruqi.JobRecord) sqlstore.Cursor { return sqlstore.Cursor{ID: j.ID} },
 		args:   func(c sqlstore.Cursor) []any { return []any{c.ID} },
 	},
@@ -83,17 +88,24 @@ var jobOrders = map[ruqi.JobSort]jobOrder{
 		},
 	},
 	ruqi.SortName: {
-		from: byDefinition, after: "d.name >= ? AND (d.name > ? OR j.id > ?)", by: "d.name, j.id",
+		from: byDefinition, after: "(d.name, d.id) > (?, ?)", by: "d.name, d.id", narrow: "rq_definition d",
 		cursor: func(j *ruqi.JobRecord) sqlstore.Cursor { return sqlstore.Cursor{Text: j.Name, ID: j.ID} },
-		args:   func(c sqlstore.Cursor) []any { return []any{c.Text, c.Text, c.ID} },
+		args:   func(c sqlstore.Cursor) []any { return []any{c.Text, c.ID} },
 	},
 	ruqi.SortCreated: {
-		from: byDefinition, after: "d.created >= ? AND (d.created > ? OR j.id > ?)", by: "d.created, j.id",
-		cursor: func(j *ruqi.JobRecord) sqlstore.Cursor {
-			return sqlstore.Cursor{Number: sqlstore.Micros(j.Created), ID: j.ID}
-		},
-		args: func(c sqlstore.Cursor) []any { return []any{c.Number, c.Number, c.ID} },
+		from: byDefinition, after: "(d.created, d.id) > (?, ?)", by: "d.created, d.id", narrow: "rq_definition d",
+		cursor: createdCursor,
+		args:   func(c sqlstore.Cursor) []any { return []any{c.Number, c.ID} },
 	},
+	ruqi.SortNewest: {
+		from: byDefinition, after: "d.created <= ? AND (d.created < ? OR d.id > ?)", by: "d.created DESC, d.id", narrow: "rq_definition d",
+		cursor: createdCursor,
+		args:   func(c sqlstore.Cursor) []any { return []any{c.Number, c.Number, c.ID} },
+	},
+}
+
+func createdCursor(j *ruqi.JobRecord) sqlstore.Cursor {
+	return sqlstore.Cursor{Number: sqlstore.Micros(j.Created), ID: j.ID}
 }
 
 // jobsQuery builds the query of a page and that of its total.
@@ -104,7 +116,10 @@ func jobsQuery(query ruqi.JobQuery, limit int) (page, total string, pageArgs, to
 	}
 	order, ok := jobOrders[sort]
 	if !ok {
-		return "", "", nil, nil, order, ruqi.Invalid("/sort", string(sort), "jobs are sorted by id, next, name or created")
+		return "", "", nil, nil, order, ruqi.Invalid("/sort", string(sort), "jobs are sorted by id, next, name, created or newest")
+	}
+	if err := sqlstore.CheckOffset(query.Offset, query.Cursor); err != nil {
+		return "", "", nil, nil, order, err
 	}
 	f, err := jobFilter(query)
 	if err != nil {
@@ -122,8 +137,15 @@ func jobsQuery(query ruqi.JobQuery, limit int) (page, total string, pageArgs, to
 		}
 		paged.add(order.after, order.args(cursor)...)
 	}
-	page = "SELECT " + jobColumns + " FROM " + order.from + paged.where() + " ORDER BY " + order.by + " LIMIT ?"
-	return page, total, append(paged.args, limit), totalArgs, order, nil
+	page = "SELECT " + jobColumns + " FROM " + order.from
+	if len(f.terms) == 0 && query.Offset > 0 && order.narrow != "" {
+		// What is passed over is passed over in the index alone.
+		alias := order.narrow[len(order.narrow)-1:]
+		page += " WHERE " + alias + ".seq IN (SELECT " + alias + ".seq FROM " + order.narrow + " ORDER BY " + order.by + " LIMIT ? OFFSET ?) ORDER BY " + order.by
+		return page, total, []any{limit, query.Offset}, totalArgs, order, nil
+	}
+	page += paged.where() + " ORDER BY " + order.by + " LIMIT ? OFFSET ?"
+	return page, total, append(paged.args, limit, query.Offset), totalArgs, order, nil
 }
 
 // Jobs returns one page of jobs.
@@ -171,7 +193,7 @@ func (s *Store) EditJobs(ctx context.Context, query ruqi.JobQuery, decide func(n
 			return err
 		}
 		selects := query
-		selects.IDs, selects.Cursor = nil, ""
+		selects.IDs, selects.Cursor, selects.Offset = nil, "", 0
 		for _, id := range ids {
 			old, err := jobByID(st.conn, id)
 			if err != nil {
@@ -287,12 +309,12 @@ func (e *edit) selected(query ruqi.JobQuery) (bool, error) {
 }
 
 // insertRuns inserts what the edit brings: rows that have ended, and queued ones, whose
-// times are the store's when their cause is manual.
+// times are the store's when their cause is manual, and those of cause startup.
 func (e *edit) insertRuns(runs []ruqi.Run, jobName string) error {
 	for i := range runs {
 		run := runs[i]
 		run.JobID = e.id
-		byHand := run.State == ruqi.RunQueued && run.Cause == ruqi.CauseManual
+		byHand := run.State == ruqi.RunQueued && run.Cause == ruqi.CauseManual || run.Cause == ruqi.CauseStartup
 		if byHand {
 			run.Nominal, run.Due = e.now, e.now
 		}

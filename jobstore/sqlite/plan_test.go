@@ -16,6 +16,8 @@ type planned struct {
 	scan, sort string
 }
 
+const listed = "the list holds the runs that were alive when their turn came"
+
 func plannedStatements(t *testing.T) []planned {
 	list := []planned{
 		{name: "lease", sql: sqlLease},
@@ -69,6 +71,22 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "delete output", sql: sqlDeleteOutput},
 		{name: "delete runs", sql: sqlDeleteRuns},
 		{name: "has job", sql: sqlHasJob},
+		{name: "tally up to", sql: sqlTallyUpTo},
+		{name: "tally: ends since", sql: sqlUntalliedEnds, scan: listed},
+		{name: "tally: not yet", sql: sqlNotYet, scan: "the index holds the few runs that are alive"},
+		{name: "tally: no more", sql: sqlNoMore},
+		{name: "tally: none there", sql: sqlNoneThere},
+		{name: "tally of all", sql: sqlTallyRange[0]},
+		{name: "tally of jobs", sql: sqlTallyRange[1], sort: "puts the runs of one step together by job"},
+		{name: "tally of names", sql: sqlTallyRange[2], sort: "puts the runs of one step together by name"},
+		{name: "tally of a list", sql: sqlTallyList[1], sort: "puts the runs of one step together by job"},
+		{name: "tally of what goes", sql: sqlTallyGone[1], sort: "puts the runs of one step together by job"},
+		{name: "total of all", sql: sqlTotalAll, scan: listed},
+		{name: "total of a job", sql: sqlTotalJob, scan: listed},
+		{name: "total of a job and name", sql: sqlTotalJobName, scan: listed},
+		{name: "total of a name", sql: sqlTotalName, scan: listed},
+		{name: "total of a name of few jobs", sql: sqlTotalFew, scan: listed},
+		{name: "jobs of a name", sql: sqlNameJobs},
 		{name: "record", sql: sqlRecord},
 		{name: "records", sql: sqlRecords},
 		{name: "update record", sql: sqlUpdateRecord},
@@ -101,8 +119,12 @@ func plannedStatements(t *testing.T) []planned {
 		"runs by name":        {Name: "a"},
 		"runs between":        {Job: "a", From: &at, To: &at},
 		"runs of some causes": {Causes: []ruqi.Cause{ruqi.CauseManual}},
+		"executed runs":       {Executed: true},
+		"executed, of a job":  {Executed: true, Job: "a"},
+		"executed, of a name": {Executed: true, Name: "a", Offset: 100},
+		"executed and bad":    {Executed: true, States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunTimedOut, ruqi.RunCancelled, ruqi.RunLost}},
 	} {
-		sql, _, err := runsQuery(query, 50)
+		sql, _, err := runsQuery(query, nil, 50)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +141,9 @@ func plannedStatements(t *testing.T) []planned {
 		"jobs by id":      {},
 		"jobs by name":    {Sort: ruqi.SortName},
 		"jobs by created": {Sort: ruqi.SortCreated},
+		"jobs by newest":  {Sort: ruqi.SortNewest},
 		"jobs by next":    {Sort: ruqi.SortNext},
+		"jobs on start":   {OnStart: true},
 		"named jobs":      {IDs: []string{"a"}},
 	} {
 		page, _, _, _, order, err := jobsQuery(query, 50)
@@ -145,9 +169,8 @@ func plannedStatements(t *testing.T) []planned {
 		case ruqi.SortNext:
 			p.scan, p.sort = "sorts all jobs: an index by next time would have to be written with each fire", "keeps one page"
 			p2.scan, p2.sort = p.scan, p.sort
-		case ruqi.SortName, ruqi.SortCreated:
-			p.scan, p.sort = "walks the index in its order up to a page", "sorts equal keys by id"
-			p2.sort = p.sort
+		case ruqi.SortName, ruqi.SortCreated, ruqi.SortNewest:
+			p.scan = "walks the index in its order up to a page"
 		case "":
 			if len(query.IDs) > 0 {
 				break
@@ -155,6 +178,14 @@ func plannedStatements(t *testing.T) []planned {
 			p.scan = "walks the index in its order up to a page"
 		}
 		list = append(list, p, p2)
+		if q := query; len(q.IDs) == 0 && !q.OnStart && q.Sort != ruqi.SortNext {
+			q.Offset = 100
+			far, _, _, _, _, err := jobsQuery(q, 50)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, planned{name: name + ", by offset", sql: far, scan: p.scan, sort: "sorts the jobs of one page"})
+		}
 	}
 	return list
 }

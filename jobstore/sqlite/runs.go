@@ -3,8 +3,10 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -33,21 +35,43 @@ func (f *filter) where() string {
 // runSort names the only order of runs in their cursors.
 const runSort = "run"
 
+// fewJobs is up to how many jobs a name's runs are looked for job by job. With more the walk down the ids meets them soon.
+const fewJobs = 64
+
+const sqlNameJobs = `SELECT job_id FROM rq_run_name WHERE name = ? LIMIT ?`
+
 // Runs returns one page of runs, newest first.
 func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, error) {
-	size := sqlstore.PageSize(query.Limit)
-	sql, args, err := runsQuery(query, size+1)
-	if err != nil {
+	if err := sqlstore.CheckOffset(query.Offset, query.Cursor); err != nil {
 		return ruqi.RunPage{}, err
 	}
+	size := sqlstore.PageSize(query.Limit)
 	var page ruqi.RunPage
-	err = s.read(ctx, "runs", func(c *conn) error {
+	err := s.read(ctx, "runs", func(c *conn) (err error) {
 		page = ruqi.RunPage{}
-		return c.query(sql, args, func(r row) error {
+		var jobs []string
+		if query.Name != "" && query.Job == "" && len(query.IDs) == 0 {
+			if jobs, err = (history{c}).texts(sqlNameJobs, query.Name, fewJobs+1); err != nil {
+				return err
+			}
+		}
+		sql, args, err := runsQuery(query, jobs, size+1)
+		if err != nil {
+			return &asIs{err}
+		}
+		err = c.query(sql, args, func(r row) error {
 			page.Runs = append(page.Runs, scanRun(r))
 			return nil
 		})
+		if err == nil {
+			page.Total, err = total(c, &query, len(jobs) <= fewJobs)
+		}
+		return err
 	})
+	var own *asIs
+	if errors.As(err, &own) {
+		err = own.err
+	}
 	if err != nil {
 		return ruqi.RunPage{}, err
 	}
@@ -58,9 +82,10 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 	return page, nil
 }
 
-// runsQuery chooses the index by what the query names. The page is walked from its
+// runsQuery chooses the index by what the query names; jobs are those that have had its name, where it names no job: more than
+// fewJobs stand for many. The page is walked from its
 // cursor down, so that a page costs its own rows and those that the filter drops between them.
-func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err error) {
+func runsQuery(query ruqi.RunQuery, jobs []string, limit int) (sql string, args []any, err error) {
 	below := int64(math.MaxInt64)
 	if query.Cursor != "" {
 		cursor, err := sqlstore.ParseCursor(query.Cursor, runSort)
@@ -70,29 +95,15 @@ func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err erro
 		below = cursor.Number
 	}
 	var f filter
-	// The terms that may use an index; a plus sign keeps the others from it.
-	table := "rq_run r"
 	f.add("r.id < ?", below)
-	switch {
-	case len(query.IDs) > 0:
-		f.add("r.id IN (SELECT value FROM json_each(?))", jsonOf(query.IDs))
-	case query.Job != "":
-		table = "rq_run r INDEXED BY rq_run_job"
-	case query.Name != "":
-		table = "rq_run r INDEXED BY rq_run_job"
-		f.add("r.job_id IN (SELECT n.job_id FROM rq_run_name n WHERE n.name = ?)", query.Name)
-	}
 	if query.Job != "" {
 		f.add("r.job_id = ?", query.Job)
 	}
 	if query.Name != "" {
 		f.add("r.job_name = ?", query.Name)
 	}
-	if len(query.States) > 0 {
-		indexed := table == "rq_run r" && len(query.IDs) == 0
-		if table, err = f.states(query.States, table, indexed); err != nil {
-			return "", nil, err
-		}
+	if query.Executed {
+		f.add(executed)
 	}
 	if len(query.Causes) > 0 {
 		codes, err := causeCodes(query.Causes)
@@ -107,27 +118,90 @@ func runsQuery(query ruqi.RunQuery, limit int) (sql string, args []any, err erro
 	if query.To != nil {
 		f.add("r.nominal < ?", *query.To)
 	}
-	return "SELECT " + runColumns + " FROM " + table + runMore + f.where() + " ORDER BY r.id DESC LIMIT ?", append(f.args, limit), nil
+	// The terms that may use an index; a plus sign keeps the others from it.
+	table, far := "rq_run r", query.Offset+limit
+	switch {
+	case len(query.IDs) > 0:
+		f.add("r.id IN (SELECT value FROM json_each(?))", jsonOf(query.IDs))
+	case query.Job != "":
+		table = "rq_run r INDEXED BY rq_run_job"
+	case query.Name != "" && len(jobs) <= fewJobs:
+		if _, err := f.states(query.States, table, false, far); err != nil {
+			return "", nil, err
+		}
+		f.each("rq_run_job", "r.job_id = ?", padded(jobs), far)
+		query.States = nil // said
+	case query.Name != "":
+		table = "rq_run r NOT INDEXED"
+	}
+	if len(query.States) > 0 {
+		indexed := table == "rq_run r" && len(query.IDs) == 0
+		if table, err = f.states(query.States, table, indexed, far); err != nil {
+			return "", nil, err
+		}
+	}
+	return "SELECT " + runColumns + " FROM " + table + runMore + f.where() + " ORDER BY r.id DESC LIMIT ? OFFSET ?", append(f.args, limit, query.Offset), nil
+}
+
+// padded repeats the last job until there are 1, 4, 16 or 64 of them: as many statements are kept as there are texts.
+func padded(jobs []string) []any {
+	n, last := 1, ""
+	for n < len(jobs) {
+		n *= 4
+	}
+	values := make([]any, n)
+	for i := range values {
+		if i < len(jobs) {
+			last = jobs[i]
+		}
+		values[i] = last
+	}
+	return values
+}
+
+// each replaces the filter by one that, for each value, looks for the first rows that it selects in an index whose order is that
+// of ids: what a page needs and no more. term holds the mark for the value, or is formatted with it where it is a number.
+func (f *filter) each(index, term string, values []any, far int) {
+	var b strings.Builder
+	var args []any
+	for i, value := range values {
+		if i > 0 {
+			b.WriteString(" UNION ALL ")
+		}
+		one := filter{terms: f.terms[:len(f.terms):len(f.terms)], args: f.args[:len(f.args):len(f.args)]}
+		if code, ok := value.(int64); ok {
+			one.add(fmt.Sprintf(term, code))
+		} else {
+			one.add(term, value)
+		}
+		b.WriteString("SELECT id FROM (SELECT r.id FROM rq_run r INDEXED BY " + index + one.where() + " ORDER BY r.id DESC LIMIT ?)")
+		args = append(append(args, one.args...), far)
+	}
+	*f = filter{}
+	f.add("r.id IN ("+b.String()+")", args...)
 }
 
 // states adds the term of the states, and names the table with the index that
 // finds them when nothing better does. Successes have none: they are most of the history, and the
-// walk down the ids meets them at once.
-func (f *filter) states(states []ruqi.RunState, table string, index bool) (string, error) {
+// walk down the ids meets them at once. far is how many rows a page needs.
+func (f *filter) states(states []ruqi.RunState, table string, index bool, far int) (string, error) {
+	if len(states) == 0 {
+		return table, nil
+	}
 	var codes []string
+	var values []any
 	alive, rare, common := false, false, false
-	for _, state := range states {
+	for _, state := range slices.Compact(slices.Sorted(slices.Values(states))) {
 		code, err := sqlstore.RunStateCode(state)
 		if err != nil {
 			return "", ruqi.Invalid("/states", string(state), "a run has no such state")
 		}
-		codes = append(codes, strconv.FormatInt(code, 10))
+		codes, values = append(codes, strconv.FormatInt(code, 10)), append(values, code)
 		alive = alive || !state.Ended()
 		common = common || state == ruqi.RunSucceeded
 		rare = rare || state.Ended() && state != ruqi.RunSucceeded
 	}
 	in := "r.state IN (" + strings.Join(codes, ", ") + ")"
-	f.add(in)
 	switch {
 	case !index || common:
 	case alive && rare:
@@ -135,11 +209,15 @@ func (f *filter) states(states []ruqi.RunState, table string, index bool) (strin
 			` UNION ALL SELECT r.id FROM rq_run r INDEXED BY rq_run_state WHERE r.state > 2 AND ` + in + `)`)
 	case alive:
 		f.add("r.state < 2")
-		return table + " INDEXED BY rq_run_alive", nil
-	case rare:
+		table += " INDEXED BY rq_run_alive"
+	case len(values) > 1:
+		f.each("rq_run_state", "r.state > 2 AND r.state = %d", values, far)
+		return table, nil
+	default:
 		f.add("r.state > 2")
-		return table + " INDEXED BY rq_run_state", nil
+		table += " INDEXED BY rq_run_state"
 	}
+	f.add(in)
 	return table, nil
 }
 

@@ -18,6 +18,8 @@ const (
 	FaultNoStart     = "run %d of job %q is running and has no time of its start"
 	FaultNobodysRun  = "run %d is queued, but its job %q is removed: nobody will start it"
 	FaultNoEnd       = "run %d has ended and has no time of its end"
+	FaultTally       = "the total of executed runs of %s is off: %d of those that succeeded, %d of the others"
+	FaultUntallied   = "run %d of job %q is in no total, and never will be"
 	FaultNobodysText = "there is output of a run %d that is not there"
 )
 

@@ -24,11 +24,15 @@ CREATE TABLE rq_definition (
   tags    text[] COLLATE "C",
   created timestamptz NOT NULL,
   updated timestamptz NOT NULL,
-  spec    bytea
+  spec    bytea,
+  -- The job runs when an instance starts.
+  on_start boolean NOT NULL DEFAULT false
 );
 CREATE UNIQUE INDEX rq_definition_id ON rq_definition (id);
 CREATE INDEX rq_definition_name ON rq_definition (name, id);
 CREATE INDEX rq_definition_created ON rq_definition (created, id);
+CREATE INDEX rq_definition_newest ON rq_definition (created DESC, id);
+CREATE INDEX rq_definition_start ON rq_definition (id) WHERE on_start;
 
 -- What changes with each fire, kept narrow. Its row is the job's lock. It has no index but those that
 -- a claim needs: each is written with each fire.
@@ -105,6 +109,26 @@ CREATE TABLE rq_run_name (
   PRIMARY KEY (name, job_id)
 );
 CREATE INDEX rq_run_name_job ON rq_run_name (job_id);
+
+-- How many runs were executed, so that nobody counts a million rows: scope 0 all, in one row; 1 those of the job a under the
+-- name b; 2 those under the name a of jobs whose id is another (most jobs have no name but their id). A row that counts none is not there.
+CREATE TABLE rq_tally (
+  scope     smallint NOT NULL,
+  a         text COLLATE "C" NOT NULL,
+  b         text COLLATE "C" NOT NULL,
+  succeeded bigint NOT NULL,
+  others    bigint NOT NULL,
+  PRIMARY KEY (scope, a, b)
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+
+-- One row, whose lock is that of the tally. Runs with an id up to run are counted in it, or listed in rq_untallied, because they were
+-- queued or running when their turn came; those above are counted when they are asked for.
+CREATE TABLE rq_tally_mark (
+  one smallint PRIMARY KEY CHECK (one = 1),
+  run bigint NOT NULL
+);
+INSERT INTO rq_tally_mark VALUES (1, 0);
+CREATE TABLE rq_untallied (run_id bigint PRIMARY KEY);
 
 CREATE TABLE rq_output (
   run_id bigint NOT NULL,

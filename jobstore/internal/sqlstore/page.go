@@ -1,0 +1,18 @@
+package sqlstore
+
+import (
+	"strconv"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// CheckOffset refuses an offset that is none, or that stands beside a cursor, with an *ruqi.InvalidError for "/offset".
+func CheckOffset(offset int, cursor string) error {
+	switch {
+	case offset < 0:
+		return ruqi.Invalid("/offset", strconv.Itoa(offset), "negative")
+	case offset > 0 && cursor != "":
+		return ruqi.Invalid("/offset", strconv.Itoa(offset), "stands beside a cursor; give one of them")
+	}
+	return nil
+}

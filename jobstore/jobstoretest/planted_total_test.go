@@ -1,0 +1,158 @@
+package jobstoretest_test
+
+import (
+	"context"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// totaling lets a wrapper tell another total.
+func totaling(b *broken, tell func(q ruqi.RunQuery, page *ruqi.RunPage)) {
+	b.runs = func(ctx context.Context, q ruqi.RunQuery) (ruqi.RunPage, error) {
+		page, err := b.Store.Runs(ctx, q)
+		if err == nil {
+			tell(q, &page)
+		}
+		return page, err
+	}
+}
+
+var totalFaults = []fault{
+	breaking("lists the newest jobs with the last id first", "Jobs/sorts", func(b *broken) {
+		b.jobs = func(ctx context.Context, q ruqi.JobQuery) (ruqi.JobRecordPage, error) {
+			page, err := b.Store.Jobs(ctx, q)
+			for i := 1; i < len(page.Jobs) && q.Sort == ruqi.SortNewest; i++ {
+				if page.Jobs[i].Created.Equal(page.Jobs[i-1].Created) {
+					page.Jobs[i-1], page.Jobs[i] = page.Jobs[i], page.Jobs[i-1]
+				}
+			}
+			return page, err
+		}
+	}),
+	breaking("passes over pages, not jobs", "Jobs/offset", func(b *broken) {
+		b.jobs = func(ctx context.Context, q ruqi.JobQuery) (ruqi.JobRecordPage, error) {
+			q.Offset *= max(q.Limit, 1)
+			return b.Store.Jobs(ctx, q)
+		}
+	}),
+	breaking("takes any offset", "Jobs/bad offset", func(b *broken) {
+		b.runs = func(ctx context.Context, q ruqi.RunQuery) (ruqi.RunPage, error) {
+			if q.Offset < 0 || q.Cursor != "" {
+				q.Offset = 0
+			}
+			return b.Store.Runs(ctx, q)
+		}
+	}),
+	breaking("forgets with an edit that a job runs on start", "Jobs/on start", func(b *broken) {
+		b.edit = func(ctx context.Context, q ruqi.JobQuery, decide decideEdit) ([]ruqi.JobRecord, []ruqi.Run, error) {
+			return b.Store.EditJobs(ctx, q, func(now time.Time, id string, old *ruqi.JobRecord, active int) ruqi.Change {
+				c := decide(now, id, old, active)
+				if old != nil && c.Job != nil {
+					c.Job.OnStart = false
+				}
+				return c
+			})
+		}
+	}),
+	breaking("passes over runs that are not selected", "Runs/offset", func(b *broken) {
+		b.runs = func(ctx context.Context, q ruqi.RunQuery) (ruqi.RunPage, error) {
+			if q.Offset > 0 && len(q.States) > 0 {
+				q.Offset--
+			}
+			return b.Store.Runs(ctx, q)
+		}
+	}),
+	breaking("takes what was cancelled while it waited for executed", "Runs/executed", func(b *broken) {
+		b.runs = func(ctx context.Context, q ruqi.RunQuery) (ruqi.RunPage, error) {
+			if q.Executed && len(q.States) == 1 && q.States[0] == ruqi.RunCancelled {
+				q.Executed = false
+			}
+			return b.Store.Runs(ctx, q)
+		}
+	}),
+	breaking("does not count off what Clean deletes", "Runs/total", func(b *broken) {
+		var gone int64
+		b.clean = func(ctx context.Context, r ruqi.Retention) (int, error) {
+			n, err := b.Store.Clean(ctx, r)
+			gone += int64(n)
+			return n, err
+		}
+		totaling(b, func(q ruqi.RunQuery, page *ruqi.RunPage) {
+			if page.Total != nil && q.Job == "" && q.Name == "" && len(q.States) == 0 {
+				*page.Total += gone
+			}
+		})
+	}),
+	breaking("counts what ran when it was counted as of now", "Runs/total", func(b *broken) {
+		counted := map[int64]bool{} // those that were alive at a clean
+		b.clean = func(ctx context.Context, r ruqi.Retention) (int, error) {
+			page, err := b.Store.Runs(ctx, ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunQueued, ruqi.RunRunning}})
+			for _, run := range page.Runs {
+				counted[run.ID] = true
+			}
+			if err != nil {
+				return 0, err
+			}
+			return b.Store.Clean(ctx, r)
+		}
+		totaling(b, func(_ ruqi.RunQuery, page *ruqi.RunPage) {
+			for _, run := range page.Runs {
+				if counted[run.ID] && page.Total != nil {
+					*page.Total--
+				}
+			}
+		})
+	}),
+	breaking("counts by the name that the job has now", "Runs/total", func(b *broken) {
+		b.runs = func(ctx context.Context, q ruqi.RunQuery) (ruqi.RunPage, error) {
+			page, err := b.Store.Runs(ctx, q)
+			if q.Name == "same" && q.Job == "a" && page.Total != nil {
+				all, e := b.Store.Runs(ctx, ruqi.RunQuery{Job: "a", Executed: true, States: q.States})
+				if e != nil {
+					return page, e
+				}
+				page.Total = all.Total
+			}
+			return page, err
+		}
+	}),
+	breaking("tells the rows of the page as their total", "Runs/no total", func(b *broken) {
+		totaling(b, func(_ ruqi.RunQuery, page *ruqi.RunPage) {
+			if n := int64(len(page.Runs)); page.Total == nil {
+				page.Total = &n
+			}
+		})
+	}),
+	breaking("loses ends from its totals beside a clean", "race/totals", func(b *broken) {
+		lost := int64(0)
+		cleaning := make(chan struct{}, 1)
+		b.clean = func(ctx context.Context, r ruqi.Retention) (int, error) {
+			n, err := b.Store.Clean(ctx, r)
+			if n > 0 {
+				select {
+				case cleaning <- struct{}{}:
+					lost = 1
+				default:
+				}
+			}
+			return n, err
+		}
+		totaling(b, func(q ruqi.RunQuery, page *ruqi.RunPage) {
+			if page.Total != nil && q.Job == "job0" && len(cleaning) > 0 {
+				*page.Total += lost
+			}
+		})
+	}),
+	breaking("gives two starts at one time the same key", "EditJobs/startup rows", func(b *broken) {
+		b.edit = func(ctx context.Context, q ruqi.JobQuery, decide decideEdit) ([]ruqi.JobRecord, []ruqi.Run, error) {
+			jobs, runs, err := b.Store.EditJobs(ctx, q, decide)
+			for i := range runs {
+				if runs[i].Cause == ruqi.CauseStartup {
+					runs[i].Nominal = runs[i].Due
+				}
+			}
+			return jobs, runs, err
+		}
+	}),
+}

@@ -1,0 +1,175 @@
+package ruqi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A startup queues the runs of jobs with Policy.RunOnStart, once each time an instance starts. A job's row is written in one step, as one of run-now:
+// any instance with a free slot then runs it. What a start has not queued when its process dies is not queued any more; the next start
+// queues its own.
+type startup struct {
+	*Scheduler
+	// at is when the instance registered, on the store's clock. Jobs that were added since are not run by this start.
+	at time.Time
+	// passed are jobs that this start has seen to.
+	passed map[string]bool
+}
+
+// runOnStart queues what is to run on start. While the store is away it goes on in the background.
+func (s *Scheduler) runOnStart(ctx context.Context) {
+	start := &startup{Scheduler: s, at: s.lease.lastClocks().store, passed: map[string]bool{}}
+	if start.once(ctx) {
+		return
+	}
+	s.loops.Go(func() {
+		for backoff := firstBackoff; ; backoff = min(2*backoff, lastBackoff) {
+			select {
+			case <-time.After(backoff):
+			case <-s.loopsEnd.Done():
+				return
+			}
+			if start.once(s.loopsEnd) {
+				return
+			}
+		}
+	})
+}
+
+// once sees to all jobs that are left, and reports false when it is to be tried again.
+func (s *startup) once(ctx context.Context) bool {
+	err := s.all(ctx)
+	switch {
+	case err == nil:
+		return true
+	case mayPass(err) || ctx.Err() != nil:
+		s.log.Warn("runs on start could not be queued yet", "error", err)
+		return false
+	}
+	s.log.Error("runs on start could not be queued", "error", err)
+	return true
+}
+
+func (s *startup) all(ctx context.Context) error {
+	waiting, err := s.waiting(ctx)
+	if err != nil {
+		return err
+	}
+	query := JobQuery{OnStart: true, State: JobActive, Limit: MaxPage}
+	for {
+		page, err := s.store.Jobs(ctx, query)
+		if err != nil {
+			return err
+		}
+		var ids []string
+		for i := range page.Jobs {
+			if !s.passed[page.Jobs[i].ID] {
+				ids = append(ids, page.Jobs[i].ID)
+			}
+		}
+		if len(ids) > 0 {
+			if err := s.some(ctx, ids, waiting); err != nil {
+				return err
+			}
+		}
+		if query.Cursor = page.Next; query.Cursor == "" {
+			s.kick()
+			return nil
+		}
+	}
+}
+
+// waiting counts the runs of earlier starts that wait, by job.
+func (s *startup) waiting(ctx context.Context) (map[string]int, error) {
+	waiting := map[string]int{}
+	query := RunQuery{States: []RunState{RunQueued}, Causes: []Cause{CauseStartup}, Limit: MaxPage}
+	for {
+		page, err := s.store.Runs(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Runs {
+			waiting[page.Runs[i].JobID]++
+		}
+		if query.Cursor = page.Next; query.Cursor == "" {
+			return waiting, nil
+		}
+	}
+}
+
+// some queues the runs of a page of jobs in one step.
+func (s *startup) some(ctx context.Context, ids []string, waiting map[string]int) (err error) {
+	defer guard(&err)
+	var asked []string // jobs whose active runs are to end
+	_, runs, err := s.store.EditJobs(ctx, JobQuery{IDs: ids, OnStart: true, State: JobActive}, func(now time.Time, id string, old *JobRecord, active int) Change {
+		if old == nil || old.Created.After(s.at) {
+			return Change{}
+		}
+		spec, err := s.specOf(old)
+		if err != nil {
+			s.log.Warn("a job that cannot be read is not run on start", "job", id, "error", err)
+			return Change{}
+		}
+		state, reason, cancel := planStartup(spec, active, waiting[id])
+		if cancel {
+			asked = append(asked, id)
+		}
+		return Change{Runs: []Run{newRun(old, spec, CauseStartup, fire{now, now}, state, reason)}}
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		s.passed[id] = true
+	}
+	s.emitSettled(runs)
+	for _, id := range asked {
+		if err := s.cancelActive(ctx, id); err != nil {
+			s.log.Warn("active runs could not be asked to end for a run on start", "job", id, "error", err)
+		}
+	}
+	return nil
+}
+
+// planStartup decides about the run of a start: as about a fire, but that runs of earlier starts that wait count as active, so that a
+// service that starts again and again does not leave a row each time. It is pure.
+func planStartup(spec *JobSpec, active, waiting int) (state RunState, reason string, cancel bool) {
+	p := spec.Policy
+	if active+waiting < p.limit() {
+		return RunQueued, "", false
+	}
+	counts := fmt.Sprintf("%d active, %d of earlier starts waiting, max_instances is %d", active, waiting, p.MaxInstances)
+	most := 1
+	switch p.Overlap {
+	case OverlapSkip:
+		return RunSkipped, counts, false
+	case OverlapQueue:
+		most = p.CatchupLimit
+	case OverlapCancelRunning:
+		cancel = active > 0
+	}
+	if waiting >= most {
+		return RunSkipped, fmt.Sprintf("%s; of those that wait there may be %d (overlap: %s)", counts, most, p.Overlap), cancel
+	}
+	return RunQueued, fmt.Sprintf("%s (overlap: %s)", counts, p.Overlap), cancel
+}
+
+// cancelActive asks the running runs of a job to end.
+func (s *startup) cancelActive(ctx context.Context, id string) error {
+	page, err := s.store.Runs(ctx, RunQuery{Job: id, States: []RunState{RunRunning}, Limit: MaxPage})
+	if err != nil {
+		return err
+	}
+	for i := range page.Runs {
+		run, err := s.store.Cancel(ctx, page.Runs[i].ID, "a start (overlap: cancel_running)")
+		if err != nil && !errors.Is(err, ErrEnded) && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		if err == nil {
+			s.cancelHere(&run)
+		}
+	}
+	return nil
+}
