@@ -42,7 +42,7 @@ func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConfl
 	default:
 		return Job{}, "", Invalid("/on_conflict", string(onConflict), "unknown word; accepted are fail, keep and replace")
 	}
-	spec, err := s.complete(spec)
+	spec, err := s.complete(spec, nil)
 	if err != nil {
 		return Job{}, "", err
 	}
@@ -76,6 +76,9 @@ func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConfl
 
 // create makes the record of a new job.
 func (s *Scheduler) create(spec JobSpec, now time.Time) (Change, error) {
+	if err := unmask(&spec, nil); err != nil {
+		return Change{}, err
+	}
 	spec, err := bind(spec, s.options.Zone, now)
 	if err != nil {
 		return Change{}, err
@@ -168,6 +171,9 @@ func (s *Scheduler) redefine(old *JobRecord, given JobSpec, now time.Time) (Chan
 	if err != nil || s.unread.why(old.ID) != "" {
 		oldSpec = nil // what cannot be read, or breaks its law, has nothing to be compared with
 	}
+	if err := unmask(&given, oldSpec); err != nil {
+		return Change{}, err
+	}
 	spec, same, err := s.rebind(given, oldSpec, now)
 	if err != nil {
 		return Change{}, err
@@ -209,6 +215,26 @@ func (s *Scheduler) redefine(old *JobRecord, given JobSpec, now time.Time) (Chan
 	}
 	spec.Paused, spec.AcceptPast = false, false
 	return change, nil
+}
+
+// unmask takes the secrets that were shown masked from the stored definition, nil where there is none.
+func unmask(given, stored *JobSpec) error {
+	task, ok := given.Task.(Masker)
+	if !ok {
+		return nil
+	}
+	var from Task
+	if stored != nil {
+		from = stored.Task
+	}
+	whole, err := task.Unmasked(from)
+	if err != nil {
+		var faults Faults
+		faults.Merge("/task", err)
+		return faults.Err()
+	}
+	given.Task = whole
+	return nil
 }
 
 // rebind binds a new definition: with the stored zone and anchor, so that an equal definition is an
@@ -307,13 +333,14 @@ func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *J
 			return Change{}, jobNotFound(id)
 		}
 		job := s.job(old)
+		was := job.Task
 		if err := change(&job); err != nil {
 			return Change{}, err
 		}
 		if job.ID != id {
 			return Change{}, Invalid("/id", job.ID, "the id of a job cannot change; it is %q", id)
 		}
-		spec, err := s.complete(job.JobSpec)
+		spec, err := s.complete(job.JobSpec, was)
 		if err != nil {
 			return Change{}, err
 		}

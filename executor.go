@@ -21,6 +21,20 @@ type Task interface {
 	Needs() string
 }
 
+// Mask stands in a task that is shown for a secret that is not.
+const Mask = "********"
+
+// A Masker is a Task that may hold secrets which are not for everyone who may look at jobs.
+type Masker interface {
+	Task
+
+	// Masked returns the task as the API shows it, with Mask in the place of its secrets.
+	Masked() Task
+	// Unmasked returns the task with the secrets of stored, the one that was shown (nil: none was), where Mask stands. Its
+	// error is an *InvalidError that names what has no secret to take, or would send one elsewhere than it went before.
+	Unmasked(stored Task) (Task, error)
+}
+
 // An Executor runs the tasks of one kind. An implementation proves its laws with
 // executor/executortest.
 type Executor interface {
@@ -51,6 +65,17 @@ type Sweeper interface {
 	// instance is dead. What they left on other machines is not for it to find. It is bounded in time and
 	// returns how many processes it ended.
 	EndLost(ctx context.Context, runs []Run) int
+}
+
+// A Vetter is an Executor that does not take every task it can decode: what a task asks for may be missing on this machine, or not
+// be allowed to this instance.
+type Vetter interface {
+	Executor
+
+	// Vet returns why the task may not be run here, as an *InvalidError with pointers relative to the task's object; nil
+	// when it may. It is asked when a job is added or its task changed, possibly while the store holds the job, so it is quick and
+	// has no effect. Execute asks for itself: between the two things may have changed, and another instance may have taken the job.
+	Vet(task Task) error
 }
 
 // An Execution is one start of a task as the executor sees it.

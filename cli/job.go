@@ -116,7 +116,7 @@ func (a *app) printChanged(jobs []ruqi.Job, done ...string) error {
 }
 
 func (a *app) jobAddCommand() *cobra.Command {
-	f := &jobFlags{}
+	f := &jobFlags{commandFlags: commandFlags{input: a.Stdin}}
 	var file, onConflict string
 	var paused bool
 	cmd := &cobra.Command{
@@ -235,7 +235,7 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 }
 
 func (a *app) jobModifyCommand() *cobra.Command {
-	f := &jobFlags{change: true}
+	f := &jobFlags{change: true, commandFlags: commandFlags{input: a.Stdin}}
 	cmd := &cobra.Command{
 		Use:   "modify ID [flags] [-- PROGRAM ARGUMENT…]",
 		Short: "Change what the flags name in a job",

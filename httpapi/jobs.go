@@ -48,11 +48,19 @@ func answerJob(job ruqi.Job, err error) (*jobAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape, err := wire.FromJob(job)
+	shape, err := wire.FromJob(masked(job))
 	if err != nil {
 		return nil, err
 	}
 	return &jobAnswer{ETag: etag(job.Version), Body: shape}, nil
+}
+
+// masked is the job as the API shows it.
+func masked(job ruqi.Job) ruqi.Job {
+	if task, ok := job.Task.(ruqi.Masker); ok {
+		job.Task = task.Masked()
+	}
+	return job
 }
 
 type listJobs struct {
@@ -155,6 +163,9 @@ func (a *api) listJobs(ctx context.Context, in *listJobs) (*jobPageAnswer, error
 	if err != nil {
 		return nil, err
 	}
+	for i := range found.Jobs {
+		found.Jobs[i] = masked(found.Jobs[i])
+	}
 	shape, err := wire.FromJobPage(found)
 	if err != nil {
 		return nil, err
@@ -171,7 +182,7 @@ func (a *api) addJob(ctx context.Context, in *addJob) (*addedAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	shape, err := wire.FromJob(job)
+	shape, err := wire.FromJob(masked(job))
 	if err != nil {
 		return nil, err
 	}

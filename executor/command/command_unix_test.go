@@ -20,8 +20,14 @@ import (
 )
 
 func TestLaws(t *testing.T) {
+	for name, options := range map[string]command.Options{"plain": {}, "with control groups where there are any": {Cgroups: true}} {
+		t.Run(name, func(t *testing.T) { obey(t, options) })
+	}
+}
+
+func obey(t *testing.T, options command.Options) {
 	target := executortest.Target{
-		Executor: command.New(command.Options{}),
+		Executor: command.New(options),
 		Accepted: accepted,
 		Succeed:  command.Shell("echo hello; echo world >&2"), Says: "hello\nworld\n",
 		Fail:     command.Shell("exit 7"),

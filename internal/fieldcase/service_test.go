@@ -62,14 +62,14 @@ type service struct {
 }
 
 // serve starts the program on a directory of its own, with nothing but PATH in its environment.
-func serve(t *testing.T) *service {
+func serve(t *testing.T, flags ...string) *service {
 	t.Helper()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &service{t: t, dir: t.TempDir()}
-	s.cmd = exec.Command(path, "serve", "--data-dir", s.dir, "--listen", "127.0.0.1:0", "--tz", "UTC", "--drain", "0")
+	s.cmd = exec.Command(path, append([]string{"serve", "--data-dir", s.dir, "--listen", "127.0.0.1:0", "--tz", "UTC", "--drain", "0"}, flags...)...)
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	var log logged
 	s.cmd.Stderr = &log

@@ -53,7 +53,7 @@ type race struct {
 }
 
 // TestARaceOfEverybody lets claimers, editors, a cleaner and a rescuer work on the same jobs at once, some claimers
-// dying on the way, and judges what is in the tables after it.
+// dying on the way, and judges what is in the tables after it. LK03: locks that are taken in different orders end nobody.
 func TestARaceOfEverybody(t *testing.T) {
 	server := postgrestest.New(t, postgrestest.Options{Settings: logToRead})
 	direct := server.Database(t)

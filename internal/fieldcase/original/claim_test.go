@@ -118,7 +118,8 @@ func TestDueJobsAreSpreadByFreeSlots(t *testing.T) {
 	s.until(patience, "what had no slot runs too", func() bool { return len(s.starts("")) == total+3 })
 }
 
-// OR13: while somebody else holds the lock of a due job, nodes look for it again, but seldom; other jobs go on.
+// OR13: while somebody else holds the lock of a due job, nodes look for it again, but seldom; other jobs go on. LK01: and
+// once the lock is gone the job goes on, too.
 func TestALockHeldElsewhereMakesNoBusyLoop(t *testing.T) {
 	const held, most = 3 * time.Second, 30
 	s := newSite(t)

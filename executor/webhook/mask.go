@@ -1,0 +1,96 @@
+package webhook
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/object"
+)
+
+var _ ruqi.Masker = (*Task)(nil)
+
+// secretWords are what the names of headers hold whose values are secret.
+var secretWords = []string{"auth", "cookie", "credential", "key", "password", "secret", "session", "signature", "token"}
+
+func isSecret(header string) bool {
+	name := strings.ToLower(header)
+	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
+}
+
+// Masked returns the task with ruqi.Mask in the place of the url's password and of the values of headers whose names say that
+// they are secret: Authorization, Cookie, X-Api-Key and the like. Path, query and body are shown to whoever may look at jobs.
+func (t *Task) Masked() ruqi.Task {
+	c := *t
+	if before, password, after := splitPassword(t.url); password != "" {
+		c.url = before + ruqi.Mask + after
+	}
+	c.headers = maps.Clone(t.headers)
+	for name := range c.headers {
+		if isSecret(name) {
+			c.headers[name] = ruqi.Mask
+		}
+	}
+	return &c
+}
+
+// Unmasked returns the task with the secrets of stored where ruqi.Mask stands. They are for the place they were sent to: a task with
+// another scheme, host or port must be given them anew.
+func (t *Task) Unmasked(stored ruqi.Task) (ruqi.Task, error) {
+	old, _ := stored.(*Task)
+	var faults ruqi.Faults
+	keep := func(pointer, secret string) string {
+		switch {
+		case secret == "":
+			faults.Add(pointer, "", "%s stands for a secret that is not shown, and there is none to keep", ruqi.Mask)
+		case !sameOrigin(old.url, t.url):
+			faults.Add(pointer, "", "is kept only for the scheme, host and port it was given for; give it anew")
+		}
+		return secret
+	}
+	if old == nil {
+		old = &Task{}
+	}
+	c := *t
+	if before, password, after := splitPassword(t.url); password == ruqi.Mask {
+		_, kept, _ := splitPassword(old.url)
+		c.url = before + keep("/url", kept) + after
+	}
+	c.headers = maps.Clone(t.headers)
+	for _, name := range slices.Sorted(maps.Keys(c.headers)) {
+		if isSecret(name) && c.headers[name] == ruqi.Mask {
+			c.headers[name] = keep(object.Pointer("headers", name), old.headers[name])
+		}
+	}
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	return c.checked(), c.err
+}
+
+// splitPassword cuts a url around its password, which is left as it was written. It is empty where the url has none.
+func splitPassword(text string) (before, password, after string) {
+	scheme, rest, _ := strings.Cut(text, "//")
+	authority := rest
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority = rest[:end]
+	}
+	at := strings.LastIndexByte(authority, '@')
+	if at < 0 {
+		return text, "", ""
+	}
+	user, password, _ := strings.Cut(authority[:at], ":")
+	before = scheme + "//" + user + ":"
+	if password == "" {
+		return text, "", ""
+	}
+	return before, password, rest[at:]
+}
+
+func sameOrigin(a, b string) bool {
+	left, errLeft := url.Parse(a)
+	right, errRight := url.Parse(b)
+	return errLeft == nil && errRight == nil && left.Scheme == right.Scheme && strings.EqualFold(left.Host, right.Host)
+}
