@@ -44,7 +44,7 @@ func (s *startup) once(ctx context.Context) bool {
 	switch {
 	case err == nil:
 		return true
-	case mayPass(err) || ctx.Err() != nil:
+	case errors.Is(err, ErrUnavailable) || ctx.Err() != nil: // nothing was written
 		s.log.Warn("runs on start could not be queued yet", "error", err)
 		return false
 	}
@@ -102,30 +102,33 @@ func (s *startup) waiting(ctx context.Context) (map[string]int, error) {
 // some queues the runs of a page of jobs in one step.
 func (s *startup) some(ctx context.Context, ids []string, waiting map[string]int) (err error) {
 	defer guard(&err)
-	var asked []string // jobs whose active runs are to end
+	asked := map[string]bool{} // jobs whose active runs are to end
+	broken := map[string]error{}
 	_, runs, err := s.store.EditJobs(ctx, JobQuery{IDs: ids, OnStart: true, State: JobActive}, func(now time.Time, id string, old *JobRecord, active int) Change {
 		if old == nil || old.Created.After(s.at) {
 			return Change{}
 		}
 		spec, err := s.specOf(old)
 		if err != nil {
-			s.log.Warn("a job that cannot be read is not run on start", "job", id, "error", err)
+			broken[id] = err
 			return Change{}
 		}
 		state, reason, cancel := planStartup(spec, active, waiting[id])
-		if cancel {
-			asked = append(asked, id)
-		}
+		asked[id] = cancel
 		return Change{Runs: []Run{newRun(old, spec, CauseStartup, fire{now, now}, state, reason)}}
 	})
 	if err != nil {
 		return err
 	}
+	s.emitSettled(runs)
 	for _, id := range ids {
 		s.passed[id] = true
-	}
-	s.emitSettled(runs)
-	for _, id := range asked {
+		if err := broken[id]; err != nil {
+			s.log.Warn("a job that cannot be read is not run on start", "job", id, "error", err)
+		}
+		if !asked[id] {
+			continue
+		}
 		if err := s.cancelActive(ctx, id); err != nil {
 			s.log.Warn("active runs could not be asked to end for a run on start", "job", id, "error", err)
 		}

@@ -21,6 +21,8 @@ type jobFlags struct {
 	set *pflag.FlagSet
 	// change is set where the flags change a job that there is: then none and K- take something away.
 	change bool
+	// onStart says that the trigger is @reboot.
+	onStart bool
 	// service is the address of the service, whose folders --dir speaks of.
 	service string
 
@@ -33,7 +35,7 @@ type jobFlags struct {
 	tags                            []string
 	priority                        int
 
-	coalesce, deleteWhenFinished                        bool
+	coalesce, deleteWhenFinished, runOnStart            bool
 	misfireGrace, timeout, killGrace, jitter            string
 	overlap, onLost, maxRuns, catchupLimit, maxInstance string
 	retry, retryDelay, retryBackoff, retryMaxDelay      string
@@ -87,6 +89,7 @@ func (f *jobFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.retryMaxDelay, "retry-max-delay", "", "the longest `time` before another try (default 1h)")
 	set.StringVar(&f.jitter, "jitter", "", "delay each fire by up to this much `time` (default: none)")
 	set.StringVar(&f.maxRuns, "max-runs", "", "finish the job after `n` scheduled runs (default: no bound)")
+	set.BoolVar(&f.runOnStart, "run-on-start", false, "run the job each time an instance starts, too; --cron @reboot alone says it as well")
 	set.BoolVar(&f.deleteWhenFinished, "delete-when-finished", false, "remove the job when it has finished")
 }
 
@@ -245,6 +248,9 @@ func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) members {
 		faults.Merge("/trigger", err)
 		return nil
 	}
+	if starter, ok := parsed.(ruqi.Starter); ok {
+		f.onStart = starter.OnStart()
+	}
 	encoded, err := parsed.MarshalJSON()
 	if err != nil {
 		faults.Merge("/trigger", err)
@@ -385,11 +391,14 @@ func (f *jobFlags) number(into members, pointer, member, flag, value string, fau
 // words takes over the flags that need no reading.
 func (f *jobFlags) words(p members) members {
 	for flag, value := range map[string]any{
-		"coalesce": f.coalesce, "delete-when-finished": f.deleteWhenFinished, "overlap": f.overlap, "on-lost": f.onLost,
+		"coalesce": f.coalesce, "delete-when-finished": f.deleteWhenFinished, "run-on-start": f.runOnStart, "overlap": f.overlap, "on-lost": f.onLost,
 	} {
 		if f.given(flag) {
 			p[strings.ReplaceAll(flag, "-", "_")] = value
 		}
+	}
+	if f.onStart && !f.given("run-on-start") {
+		p["run_on_start"] = true // what else could be meant
 	}
 	return p
 }

@@ -82,9 +82,9 @@ func (a *app) jobListCommand() *cobra.Command {
 		}
 		query.State, query.Sort = ruqi.JobState(state), ruqi.JobSort(sort)
 		switch query.Sort {
-		case ruqi.SortID, ruqi.SortNext, ruqi.SortName, ruqi.SortCreated:
+		case ruqi.SortID, ruqi.SortNext, ruqi.SortName, ruqi.SortCreated, ruqi.SortNewest:
 		default:
-			return usage("--sort: %q is unknown; %s", sort, wire.Accepted(ruqi.SortID, ruqi.SortNext, ruqi.SortName, ruqi.SortCreated))
+			return usage("--sort: %q is unknown; %s", sort, wire.Accepted(ruqi.SortID, ruqi.SortNext, ruqi.SortName, ruqi.SortCreated, ruqi.SortNewest))
 		}
 		return a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			var total int64
@@ -106,7 +106,7 @@ func (a *app) jobListCommand() *cobra.Command {
 	flags.StringVar(&query.Search, "search", "", "jobs whose id or name contains the `text`")
 	flags.StringVar(&query.Name, "name", "", "jobs of that `name`")
 	flags.StringVar(&query.Pool, "executor", "", "jobs of that `pool`")
-	flags.StringVar(&sort, "sort", string(ruqi.SortID), "`order`: id, next, name or created")
+	flags.StringVar(&sort, "sort", string(ruqi.SortID), "`order`: id, next, name, created or newest (the latest created first)")
 	p.register(flags)
 	return cmd
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -111,6 +112,9 @@ func (a *app) next(ctx context.Context, ask nextTimes, zone string, zoneGiven bo
 	}
 	if a.output == "json" {
 		return a.printJSON(map[string][]string{"times": times})
+	}
+	for _, warning := range preview.Warnings {
+		_, _ = fmt.Fprintln(a.Stderr, warning) // a hint only
 	}
 	if len(times) == 0 {
 		return nil

@@ -178,7 +178,7 @@ func TestEveryFlagOfAJobReachesIt(t *testing.T) {
 	got := s.ok("job", "add", "x", "-o", "json", "--name", "Name", "--cron", "*/5 9 * * mon-fri", "--dialect", "crontab", "--start", "2030-01-01", "--end", "2031-01-01",
 		"--gap", "skip", "--fold", "second", "--command", "make", "--env", "A=1", "--dir", "/srv", "--executor", "special", "--priority", "-3", "--label", "k=v=w", "--param", "n=1",
 		"--tag", "a", "--tag", "b,c", "--coalesce=false", "--misfire-grace", "1s", "--catchup-limit", "7", "--max-instances", "2", "--overlap", "queue_one", "--timeout", "1h30m",
-		"--kill-grace", "5s", "--on-lost", "rerun", "--jitter", "2s", "--max-runs", "9", "--delete-when-finished", "--paused",
+		"--kill-grace", "5s", "--on-lost", "rerun", "--jitter", "2s", "--max-runs", "9", "--delete-when-finished", "--run-on-start", "--paused",
 		"--retry", "3", "--retry-delay", "5s", "--retry-backoff", "linear", "--retry-max-delay", "12s")
 	var job map[string]any
 	if err := json.Unmarshal([]byte(got), &job); err != nil {
@@ -196,7 +196,7 @@ func TestEveryFlagOfAJobReachesIt(t *testing.T) {
 	policy := job["policy"].(map[string]any)
 	for member, want := range map[string]any{
 		"coalesce": false, "misfire_grace": "1s", "catchup_limit": 7.0, "max_instances": 2.0, "overlap": "queue_one", "timeout": "1h30m",
-		"kill_grace": "5s", "on_lost": "rerun", "jitter": "2s", "max_runs": 9.0, "delete_when_finished": true,
+		"kill_grace": "5s", "on_lost": "rerun", "jitter": "2s", "max_runs": 9.0, "delete_when_finished": true, "run_on_start": true,
 	} {
 		if policy[member] != want {
 			t.Errorf("policy.%s is %v, want %v", member, policy[member], want)
@@ -218,6 +218,30 @@ func TestEveryFlagOfAJobReachesIt(t *testing.T) {
 	s.ok("job", "modify", "x", "--every", "90 minutes", "--tag", "z", "--", "echo", "now")
 	if got := s.ok("job", "get", "x"); !strings.Contains(got, "every 1h30m") || !strings.Contains(got, "  echo now\n") || strings.Contains(got, "make") || !strings.Contains(got, "2030-01-01T00:00:00-06:00") {
 		t.Errorf("modified: %s", got)
+	}
+}
+
+// @reboot is taken as in a crontab: the job has no next time, and says when it runs.
+func TestAJobForStartsIsAddedAsInACrontab(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	s.ok("job", "add", "boot", "--cron", "@reboot", "--", "true")
+	for _, want := range []string{"@reboot", "run_on_start"} {
+		if got := s.ok("job", "get", "boot"); !strings.Contains(got, want) {
+			t.Errorf("%s does not stand in\n%s", want, got)
+		}
+	}
+	if got := s.ok("job", "list", "--sort", "newest"); !strings.Contains(got, "boot") {
+		t.Errorf("it is not listed:\n%s", got)
+	}
+	s.fails(2, "policy.run_on_start", "job", "add", "not", "--cron", "@reboot", "--run-on-start=false", "--", "true")
+	s.ok("job", "add", "daily", "--cron", "@daily", "--", "true")
+	s.ok("job", "modify", "daily", "--cron", "@reboot")
+	if got := s.ok("job", "get", "daily", "-o", "json"); !strings.Contains(got, `"run_on_start": true`) {
+		t.Errorf("changed to @reboot it is\n%s", got)
+	}
+	got := run(t, nil, "", "next", "@reboot")
+	if got.status != 0 || got.out != "" || !strings.Contains(got.errors, "never fires by the clock") {
+		t.Errorf("next of @reboot: %+v", got)
 	}
 }
 

@@ -131,7 +131,7 @@ func (c *Client) RemoveJob(ctx context.Context, id string) error {
 // RemoveJobs implements ruqi.Operations, page by page and job by job: unlike the
 // Scheduler's it is no single step, and a failure leaves those removed that were.
 func (c *Client) RemoveJobs(ctx context.Context, query ruqi.JobQuery) (int, error) {
-	query.Sort, query.Cursor, query.Limit = ruqi.SortID, "", ruqi.MaxPage
+	query.Sort, query.Cursor, query.Offset, query.Limit = ruqi.SortID, "", 0, ruqi.MaxPage
 	removed := 0
 	for {
 		page, err := c.Jobs(ctx, query)
@@ -173,6 +173,16 @@ func (c *Client) jobOf(ctx context.Context, r request) (ruqi.Job, error) {
 	return shape.Job(c.registry)
 }
 
+// setPage says which part of a list is wanted.
+func setPage(q url.Values, offset, limit int) {
+	if offset != 0 {
+		q.Set("offset", strconv.Itoa(offset))
+	}
+	if limit != 0 {
+		q.Set("limit", strconv.Itoa(limit))
+	}
+}
+
 // Jobs implements ruqi.Operations.
 func (c *Client) Jobs(ctx context.Context, query ruqi.JobQuery) (ruqi.JobPage, error) {
 	q := url.Values{"id": query.IDs, "tag": query.Tags}
@@ -185,9 +195,10 @@ func (c *Client) Jobs(ctx context.Context, query ruqi.JobQuery) (ruqi.JobPage, e
 	if query.Version != 0 {
 		q.Set("version", strconv.FormatInt(query.Version, 10))
 	}
-	if query.Limit != 0 {
-		q.Set("limit", strconv.Itoa(query.Limit))
+	if query.OnStart {
+		q.Set("run_on_start", "true")
 	}
+	setPage(q, query.Offset, query.Limit)
 	var shape wire.Page[wire.Job]
 	if _, err := c.do(ctx, request{method: http.MethodGet, path: "/jobs", query: q}, &shape); err != nil {
 		return ruqi.JobPage{}, err

@@ -249,6 +249,59 @@ var steps = []struct {
 			Causes: []ruqi.Cause{ruqi.CauseManual}, From: &from, To: &to, Limit: 10,
 		})
 	}},
+	{"list the newest by offset", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.Jobs(ctx, ruqi.JobQuery{Sort: ruqi.SortNewest, Offset: 1, Limit: 2})
+	}},
+	{"list from a negative offset", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.Jobs(ctx, ruqi.JobQuery{Offset: -1})
+	}},
+	{"list from an offset and a cursor", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		page, err := ops.Jobs(ctx, ruqi.JobQuery{Limit: 1})
+		if err != nil || page.Next == "" {
+			return nil, errors.Join(err, errors.New("there is one page alone"))
+		}
+		return ops.Jobs(ctx, ruqi.JobQuery{Offset: 1, Cursor: page.Next})
+	}},
+	{"runs that were executed", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		page, err := ops.Runs(ctx, ruqi.RunQuery{Executed: true, Job: "a", Offset: 1, Limit: 1})
+		if err == nil && (page.Total == nil || *page.Total < 2) {
+			err = fmt.Errorf("the total is %v", page.Total)
+		}
+		return []any{page, page.Total}, err
+	}},
+	{"runs without a total", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		page, err := ops.Runs(ctx, ruqi.RunQuery{Executed: true, Job: "a", Causes: []ruqi.Cause{ruqi.CauseManual}})
+		return page.Total == nil, err
+	}},
+	{"add a job that runs on start", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("on start")
+		spec.Trigger, spec.Policy.RunOnStart = trigger.Crontab("@reboot"), true
+		_, _, err := ops.AddJob(ctx, spec, "")
+		if err != nil {
+			return nil, err
+		}
+		job, err := ops.Job(ctx, "on start")
+		if err == nil && (!job.Policy.RunOnStart || job.State != ruqi.JobActive || job.NextDue != nil) {
+			err = fmt.Errorf("it is %+v", job)
+		}
+		return job, err
+	}},
+	{"list jobs that run on start", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		page, err := ops.Jobs(ctx, ruqi.JobQuery{OnStart: true})
+		if err == nil && len(page.Jobs) != 1 {
+			err = fmt.Errorf("there are %d", len(page.Jobs))
+		}
+		return page, err
+	}},
+	{"remove those", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.RemoveJobs(ctx, ruqi.JobQuery{OnStart: true})
+	}},
+	{"a trigger for starts alone", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("never")
+		spec.Trigger = trigger.Crontab("@reboot")
+		_, _, err := ops.AddJob(ctx, spec, "")
+		return nil, err
+	}},
 	{"status", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Status(ctx) }},
 	{"instances", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.(lister).Instances(ctx) }},
 	{"wake up", func(ctx context.Context, ops ruqi.Operations) (any, error) { return nil, ops.Wakeup(ctx) }},

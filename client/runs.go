@@ -97,14 +97,15 @@ func (c *Client) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, e
 	if query.To != nil {
 		q.Set("to", wire.FormatTime(*query.To, time.UTC))
 	}
-	if query.Limit != 0 {
-		q.Set("limit", strconv.Itoa(query.Limit))
+	if query.Executed {
+		q.Set("executed", "true")
 	}
+	setPage(q, query.Offset, query.Limit)
 	var shape wire.Page[wire.Run]
 	if _, err := c.do(ctx, request{method: http.MethodGet, path: "/runs", query: q}, &shape); err != nil {
 		return ruqi.RunPage{}, err
 	}
-	var page ruqi.RunPage
+	page := ruqi.RunPage{Total: shape.Total}
 	for _, item := range shape.Items {
 		page.Runs = append(page.Runs, item.Run())
 	}

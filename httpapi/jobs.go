@@ -71,13 +71,15 @@ type listJobs struct {
 	Executor string   `query:"executor" doc:"Jobs of that pool."`
 	IDs      []string `query:"id,explode" doc:"These jobs alone."`
 	Version  int64    `query:"version" minimum:"1" doc:"Jobs at that version."`
-	Sort     string   `query:"sort" enum:"id,next,name,created" default:"id" doc:"Smallest first; jobs without a next time come last."`
+	Sort     string   `query:"sort" enum:"id,next,name,created,newest" default:"id" doc:"Smallest first, but for newest, which is the latest created first; jobs without a next time come last."`
+	OnStart  bool     `query:"run_on_start" doc:"true: jobs that run when an instance starts."`
 	Paging
 }
 
 // Paging is the part of a list's query that all lists have.
 type Paging struct {
 	Cursor string `query:"cursor" doc:"next_cursor of the page before."`
+	Offset int    `query:"offset" doc:"From 0 up: how many are passed over before the page begins; not beside a cursor."`
 	Limit  int    `query:"limit" minimum:"1" default:"50" doc:"Items a page; more than 1000 is taken as 1000."`
 }
 
@@ -158,7 +160,7 @@ func (a *api) definition() *huma.Schema {
 func (a *api) listJobs(ctx context.Context, in *listJobs) (*jobPageAnswer, error) {
 	found, err := a.Operations.Jobs(ctx, ruqi.JobQuery{
 		IDs: in.IDs, Tags: in.Tags, Name: in.Name, Pool: in.Executor, State: ruqi.JobState(in.State),
-		Search: in.Search, Version: in.Version, Sort: ruqi.JobSort(in.Sort), Cursor: in.Cursor, Limit: in.limit(),
+		Search: in.Search, Version: in.Version, OnStart: in.OnStart, Sort: ruqi.JobSort(in.Sort), Cursor: in.Cursor, Offset: in.Offset, Limit: in.limit(),
 	})
 	if err != nil {
 		return nil, err

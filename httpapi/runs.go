@@ -46,13 +46,14 @@ func answerRun(run ruqi.Run, err error) (*runAnswer, error) {
 }
 
 type listRuns struct {
-	Job    string   `query:"job" doc:"Runs of the job with that id."`
-	Name   string   `query:"name" doc:"Runs of jobs of that name."`
-	States []string `query:"state,explode" enum:"queued,running,succeeded,failed,timed_out,cancelled,lost,missed,skipped" doc:"Given again: any of the states."`
-	Causes []string `query:"cause,explode" enum:"schedule,manual,retry,startup,backfill,dependency" doc:"Given again: any of the causes."`
-	From   string   `query:"from" doc:"Runs whose nominal time is not before it. RFC 3339 with an offset."`
-	To     string   `query:"to" doc:"Runs whose nominal time is before it."`
-	IDs    []int64  `query:"id" doc:"These runs alone, separated by commas."`
+	Job      string   `query:"job" doc:"Runs of the job with that id."`
+	Name     string   `query:"name" doc:"Runs of jobs of that name."`
+	States   []string `query:"state,explode" enum:"queued,running,succeeded,failed,timed_out,cancelled,lost,missed,skipped" doc:"Given again: any of the states."`
+	Causes   []string `query:"cause,explode" enum:"schedule,manual,retry,startup,backfill,dependency" doc:"Given again: any of the causes."`
+	From     string   `query:"from" doc:"Runs whose nominal time is not before it. RFC 3339 with an offset."`
+	To       string   `query:"to" doc:"Runs whose nominal time is before it."`
+	Executed bool     `query:"executed" doc:"true: runs that were started and have ended. Then total tells how many there are, where no more is asked for than a job, a name and, as states, succeeded alone or all the other ends; else it is null."`
+	IDs      []int64  `query:"id" doc:"These runs alone, separated by commas."`
 	Paging
 }
 
@@ -81,7 +82,7 @@ func (a *api) registerRuns() {
 }
 
 func (a *api) listRuns(ctx context.Context, in *listRuns) (*runPageAnswer, error) {
-	query := ruqi.RunQuery{IDs: in.IDs, Job: in.Job, Name: in.Name, Cursor: in.Cursor, Limit: in.limit()}
+	query := ruqi.RunQuery{IDs: in.IDs, Job: in.Job, Name: in.Name, Executed: in.Executed, Cursor: in.Cursor, Offset: in.Offset, Limit: in.limit()}
 	for _, state := range in.States {
 		query.States = append(query.States, ruqi.RunState(state))
 	}

@@ -135,6 +135,49 @@ func TestFortyRunsAtOnceAreAllReachedByPaging(t *testing.T) { // PG03
 	}
 }
 
+func TestExecutedRunsTellHowManyThereAre(t *testing.T) {
+	s := serve(t)
+	for i := range 5 {
+		path := s.start(fmt.Sprint(i), []string{"true", "exit 3"}[i%2])
+		s.eventually("it has ended", func() bool { state := s.state(path); return state == "succeeded" || state == "failed" })
+	}
+	for query, want := range map[string]string{
+		"":                                       "items 5 total <nil>",
+		"?executed=true":                         "items 5 total 5",
+		"?executed=true&limit=2&offset=4":        "items 1 total 5",
+		"?executed=true&job=1":                   "items 1 total 1",
+		"?executed=true&name=2&state=succeeded":  "items 1 total 1",
+		"?executed=true&state=succeeded&limit=1": "items 1 total 3",
+		"?executed=true&state=failed":            "items 2 total <nil>",
+		"?executed=true&state=failed&state=timed_out&state=cancelled&state=lost": "items 2 total 2",
+		"?executed=true&cause=manual":                                            "items 5 total <nil>",
+	} {
+		page := s.want(http.StatusOK, "GET", "/api/v1/runs"+query, "").json(t)
+		if got := fmt.Sprintf("items %d total %v", len(page["items"].([]any)), page["total"]); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	got := s.want(http.StatusUnprocessableEntity, "GET", "/api/v1/runs?offset=-1", "").json(t)
+	if text := fmt.Sprint(got["errors"]); !strings.Contains(text, "/offset") {
+		t.Errorf("a negative offset: %s", text)
+	}
+}
+
+func TestJobsAreListedNewestFirst(t *testing.T) {
+	s := serve(t)
+	for _, id := range []string{"c", "a", "b"} {
+		s.want(http.StatusCreated, "POST", "/api/v1/jobs", fmt.Sprintf(`{"id":%q,"trigger":{"kind":"cron","expr":"@yearly"},"task":{"kind":"command","command":"true"}}`, id))
+	}
+	page := s.want(http.StatusOK, "GET", "/api/v1/jobs?sort=newest&offset=1&limit=5", "").json(t)
+	var ids []any
+	for _, item := range page["items"].([]any) {
+		ids = append(ids, item.(map[string]any)["id"])
+	}
+	if fmt.Sprint(ids, page["total"]) != "[a c] 3" {
+		t.Errorf("the newest but one are %v of %v", ids, page["total"])
+	}
+}
+
 func TestPreviewAsksTheTriggerItself(t *testing.T) {
 	s := serve(t)
 	got := s.want(http.StatusOK, "POST", "/api/v1/triggers/preview",
@@ -146,6 +189,10 @@ func TestPreviewAsksTheTriggerItself(t *testing.T) {
 	once := s.want(http.StatusOK, "POST", "/api/v1/triggers/preview", `{"trigger":{"kind":"date","at":"2031-01-01T00:00:00Z"}}`).json(t)
 	if len(once["times"].([]any)) != 1 {
 		t.Errorf("a date has %v", once["times"])
+	}
+	reboot := s.want(http.StatusOK, "POST", "/api/v1/triggers/preview", `{"trigger":{"kind":"cron","expr":"@reboot"}}`).json(t)
+	if text := fmt.Sprint(reboot["times"], reboot["warnings"]); !strings.HasPrefix(text, "[] [@reboot never fires by the clock") || !strings.Contains(text, "policy.run_on_start") {
+		t.Errorf("@reboot has %s", text)
 	}
 	s.want(http.StatusUnprocessableEntity, "POST", "/api/v1/triggers/preview", `{"trigger":{"kind":"cron","expr":"0 0 * * *","zone":"Nowhere"},"from":"soon","n":0}`)
 }

@@ -46,6 +46,7 @@ func TestTriggersKeepTheLaws(t *testing.T) {
 	}
 	for name, trig := range map[string]ruqi.Trigger{
 		"Crontab": trigger.Crontab("TZ=Pacific/Apia 0 0 * * *"),
+		"@reboot": trigger.Crontab("@reboot"),
 		"Every":   trigger.Every(36 * time.Hour),
 		"Date":    trigger.Date(start),
 	} {

@@ -119,6 +119,8 @@ func TestTheCanonicalEncodingIsByteForByte(t *testing.T) {
 			`{"kind":"cron","expr":"0 0 0 last * sun","dialect":"ruqi","zone":"Europe/Berlin","gap":"skip","fold":"both","start":"2026-03-29T00:00:00+01:00","end":"2026-10-25T02:30:00+02:00"}`},
 		{`{"kind":"cron","expr":"@weekly","zone":"UTC"}`,
 			`{"kind":"cron","expr":"0 0 * * sun","dialect":"crontab","zone":"UTC","gap":"run_after","fold":"auto","start":null,"end":null}`},
+		{`{"kind":"cron","expr":" @reboot ","fold":"both"}`,
+			`{"kind":"cron","expr":"@reboot","dialect":"crontab","zone":"Europe/Berlin","gap":"run_after","fold":"both","start":null,"end":null}`},
 		{`{"kind":"interval","every":"5400s"}`,
 			`{"kind":"interval","every":"1h30m","anchor":"2026-03-01T10:00:00.000001+01:00","zone":"Europe/Berlin","start":null,"end":null}`},
 		{`{"kind":"interval","every":"48h","start":"2026-03-01","end":"2026-04-01"}`,
@@ -167,6 +169,10 @@ func TestDecodingTellsAllFaultsAtOnceWithPointers(t *testing.T) {
 		{`{"kind":"cron","expr":"* * * * *","start":"2026-02-01","end":"2026-01-01","zone":"UTC"}`, []string{"/end"}},
 		{`{"kind":"cron","expr":"* * * * *","expr":"* * * * *"}`, []string{"/expr"}},
 		{`{"kind":"cron","expr":"* * * * *","dialect":"perl","zone":""}`, []string{"/zone", "/dialect"}},
+		{`{"kind":"cron","expr":"@reboot","start":"2026-02-01","end":"2026-03-01","zone":"UTC"}`, []string{"/start", "/end"}},
+		{`{"kind":"cron","expr":"@reboot","dialect":"ruqi"}`, []string{"/expr"}},
+		{`{"kind":"cron","expr":"@reboot 5"}`, []string{"/expr"}},
+		{`{"kind":"cron","expr":"@Reboot"}`, []string{"/expr"}},
 		{`{"kind":"interval","every":"0","anchor":"yesterday","extra":null}`, []string{"/extra", "/every", "/anchor"}},
 		{`{"kind":"interval","every":90}`, []string{"/every"}},
 		{`{"kind":"interval","every":"1s","start":"2026-01-01","anchor":"2026-01-01T00:00:00Z"}`, []string{"/anchor"}},
@@ -206,6 +212,8 @@ func TestParseReadsWhatUsersType(t *testing.T) {
 		{"interval", "2d", "every 2d"},
 		{"interval", "weeks=1 days=1 hours=1 minutes=1 seconds=1", "every 8d1h1m1s"},
 		{"cron", "@every 90s", "every 1m30s"},
+		{"cron", "@reboot", "@reboot"},
+		{"cron", "TZ=Asia/Tokyo  @reboot", "@reboot"},
 		{"date", "now", "2026-11-29T12:00:00Z"},
 		{"date", "in 5 minutes", "2026-11-29T12:05:00Z"},
 		{"date", "in 1h30m", "2026-11-29T13:30:00Z"},
@@ -245,6 +253,33 @@ func TestParseReadsWhatUsersType(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("all faults at once: %v lacks %s", err, part)
 		}
+	}
+}
+
+// @reboot stands for the start of an instance and has no time, before or after any.
+func TestRebootHasNoTime(t *testing.T) {
+	trig := trigger.Crontab("TZ=Europe/Berlin @reboot")
+	bound, err := trig.Bind(time.UTC, time.Time{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	reboot := bound.(*trigger.CronTrigger)
+	for _, at := range []string{"1970-01-01T00:00:00Z", "2026-03-29T00:59:59Z", "9998-12-31T00:00:00Z"} {
+		if next, ok := reboot.Next(instant(t, at)); ok {
+			t.Errorf("after %s it fires at %s", at, next)
+		}
+		if last, ok := reboot.Prev(instant(t, at)); ok {
+			t.Errorf("before %s it fired at %s", at, last)
+		}
+	}
+	if n := reboot.Count(instant(t, "1970-01-01T00:00:00Z"), instant(t, "2070-01-01T00:00:00Z")); n != 0 {
+		t.Errorf("it fires %d times", n)
+	}
+	if zone, _ := reboot.Binding(); !reboot.OnStart() || zone == nil || zone.String() != "Europe/Berlin" {
+		t.Errorf("it stands for a start: %v, zone %v", reboot.OnStart(), zone)
+	}
+	if trigger.Crontab("@daily").OnStart() || trigger.Crontab("wrong").OnStart() {
+		t.Error("others stand for a start")
 	}
 }
 

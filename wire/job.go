@@ -56,6 +56,7 @@ type Policy struct {
 	MaxRuns            *int64  `json:"max_runs"`
 	DeleteWhenFinished bool    `json:"delete_when_finished"`
 	Retry              *Retry  `json:"retry,omitempty" doc:"Tries failed and timed-out runs again. Left out: not."`
+	RunOnStart         bool    `json:"run_on_start,omitempty" doc:"Runs the job each time an instance starts, beside its trigger. Left out: not."`
 }
 
 // A Retry is a job's retries as the API shows them.
@@ -151,7 +152,7 @@ func fromPolicy(given ruqi.Policy) Policy {
 		CatchupLimit: p.CatchupLimit, MaxInstances: p.MaxInstances,
 		Overlap: string(p.Overlap), KillGrace: duration.Format(p.KillGrace),
 		OnLost: string(p.OnLost), Jitter: duration.Format(p.Jitter),
-		DeleteWhenFinished: p.DeleteWhenFinished,
+		DeleteWhenFinished: p.DeleteWhenFinished, RunOnStart: p.RunOnStart,
 	}
 	if p.MisfireGrace != nil {
 		text := duration.Format(*p.MisfireGrace)
@@ -187,7 +188,7 @@ func (p Policy) policy() (ruqi.Policy, error) {
 		Coalesce: &p.Coalesce, CatchupLimit: p.CatchupLimit, MaxInstances: p.MaxInstances,
 		Overlap: ruqi.Overlap(p.Overlap), OnLost: ruqi.OnLost(p.OnLost),
 		KillGrace: length("kill_grace", p.KillGrace), Jitter: length("jitter", p.Jitter),
-		DeleteWhenFinished: p.DeleteWhenFinished,
+		DeleteWhenFinished: p.DeleteWhenFinished, RunOnStart: p.RunOnStart,
 	}
 	if p.MisfireGrace != nil {
 		grace := length("misfire_grace", *p.MisfireGrace)

@@ -26,7 +26,7 @@ func FromJobPage(page ruqi.JobPage) (Page[Job], error) {
 
 // FromRunPage returns the page's shape.
 func FromRunPage(page ruqi.RunPage) Page[Run] {
-	shape := Page[Run]{Items: make([]Run, 0, len(page.Runs)), NextCursor: cursor(page.Next)}
+	shape := Page[Run]{Items: make([]Run, 0, len(page.Runs)), NextCursor: cursor(page.Next), Total: page.Total}
 	for _, run := range page.Runs {
 		shape.Items = append(shape.Items, FromRun(run))
 	}

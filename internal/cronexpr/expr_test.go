@@ -171,7 +171,7 @@ func parseDate(at time.Time) string {
 
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
-		"* * * * *", "*/5 0 L-3,LW,15W * fri#2,5L", "TZ=TZ=TZ=", "CRON_TZ=UTC", "@daily", "@every 1s",
+		"* * * * *", "*/5 0 L-3,LW,15W * fri#2,5L", "TZ=TZ=TZ=", "CRON_TZ=UTC", "@daily", "@every 1s", "@reboot", "TZ=UTC @reboot",
 		"0 0 * * fri-mon", "1-2-3/4/5 ,, ? *", "0 0 0 last * 0-6", "\x00\xff＊", "l l w #", "0 0 31 2 *",
 	} {
 		f.Add("crontab", text)
@@ -197,6 +197,12 @@ func FuzzParse(f *testing.F) {
 		again, err := cronexpr.Parse(d, e.Text())
 		if err != nil || again.Text() != e.Text() {
 			t.Fatalf("%q has the canonical text %q, which is read back as %v %v", text, e.Text(), again, err)
+		}
+		if e.Never() != again.Never() || e.Never() != (e.Text() == "@reboot") {
+			t.Fatalf("%q never fires: %v, its canonical text %q: %v", text, e.Never(), e.Text(), again.Never())
+		}
+		if e.Never() {
+			return
 		}
 		const from, until = 1_700_000_000, 1_700_000_000 + 40*86400
 		if got, want := again.Count(from, until), e.Count(from, until); got != want {

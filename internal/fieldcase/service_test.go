@@ -64,11 +64,17 @@ type service struct {
 // serve starts the program on a directory of its own, with nothing but PATH in its environment.
 func serve(t *testing.T, flags ...string) *service {
 	t.Helper()
+	return serveIn(t, t.TempDir(), flags...)
+}
+
+// serveIn starts the program on a directory that an earlier one may have used.
+func serveIn(t *testing.T, dir string, flags ...string) *service {
+	t.Helper()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &service{t: t, dir: t.TempDir()}
+	s := &service{t: t, dir: dir}
 	s.cmd = exec.Command(path, append([]string{"serve", "--data-dir", s.dir, "--listen", "127.0.0.1:0", "--tz", "UTC", "--drain", "0"}, flags...)...)
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	var log logged
