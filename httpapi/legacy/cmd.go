@@ -33,7 +33,7 @@ func (h *Handler) work(cmd string) (work, error) {
 	switch {
 	case strings.HasPrefix(cmd, "http") && utf8.ValidString(cmd):
 		return h.decode(map[string]string{"kind": "webhook", "call": cmd, "answer": "json"}, reasonHTTP, callTime)
-	case strings.HasPrefix(cmd, "/"):
+	case strings.HasPrefix(cmd, "/") && !h.isProgram(firstWord(cmd)):
 		return work{}, failed(statFailed, reasonTopic, "a command that begins with a slash is a message to a queue topic; that of a script begins with its program, such as python3")
 	}
 	if err := h.checkScript(cmd); err != nil {
@@ -53,7 +53,7 @@ func (h *Handler) checkScript(cmd string) error {
 		return wrong("not UTF-8")
 	case len(words) < 2:
 		return wrong("at least two words are wanted, a program and a file")
-	case !slices.Contains(programs(), words[0]) && !slices.Contains(h.Programs, words[0]):
+	case !h.isProgram(words[0]):
 		return wrong("the first word is none of %s", strings.Join(slices.Concat(programs(), h.Programs), ", "))
 	case strings.HasPrefix(words[1], "-"):
 		return wrong("the second word is an option; it is to be a file")
@@ -63,6 +63,17 @@ func (h *Handler) checkScript(cmd string) error {
 		return wrong("the second word is no file that exists")
 	}
 	return nil
+}
+
+// isProgram reports whether a script may be started by a word.
+func (h *Handler) isProgram(word string) bool {
+	return slices.Contains(programs(), word) || slices.Contains(h.Programs, word)
+}
+
+// firstWord returns what stands before the first blank.
+func firstWord(cmd string) string {
+	word, _, _ := strings.Cut(cmd, " ")
+	return word
 }
 
 func (h *Handler) decode(shape map[string]string, reason string, limit time.Duration) (work, error) {
