@@ -12,7 +12,7 @@
 // never change the method, the url or the headers.
 //
 // In place of url and body a task may have a call, one text URL#JSON: a POST of the JSON, which is {} when nothing stands after the #.
-// It is sent as it is written, whatever params the run has, and the task is shown as the whole text, query and body included:
+// It is sent as it is written, whatever params the run has, and the task is shown as the whole text, query and body included, but for a password in the url:
 //
 //	{"kind":"webhook","call":"https://example.com/hook#{\"report\": \"daily\"}","answer":"json"}
 //

@@ -101,10 +101,10 @@ func (t *Task) Kind() string { return kind }
 func (t *Task) Needs() string { return kind }
 
 // String returns method and url. Of the url, user, password and query are left out, as headers and body are: secrets belong
-// there, and not into the path, which is shown. A call is shown whole.
+// there, and not into the path, which is shown. A call is shown as it is written, but for a password in its url.
 func (t *Task) String() string {
 	if t.call != "" {
-		return t.call
+		return t.Masked().(*Task).call
 	}
 	u, err := url.Parse(t.url)
 	if err != nil {

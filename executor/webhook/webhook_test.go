@@ -411,4 +411,7 @@ func TestATaskIsWrittenWithoutSecrets(t *testing.T) {
 			t.Errorf("%s is written %q, want %q", url, got, want)
 		}
 	}
+	if got := webhook.Call(`http://ann:secret@example.com/a?b=c#{"d": 1}`).String(); got != `http://ann:********@example.com/a?b=c#{"d": 1}` {
+		t.Errorf("a call is written %q", got)
+	}
 }

@@ -365,6 +365,26 @@ func text(t *testing.T, v json.Marshaler) string {
 	return string(data)
 }
 
+// A password in the address of a call is not shown, and kept when it is sent back so.
+func TestAPasswordOfACallStays(t *testing.T) {
+	s := idle(t, legacy.Settings{})
+	s.add("OK", "interval", "j", "n", "http://ann:secret@127.0.0.1:1/x#{}", "1h")
+	for _, after := range []string{"#{}", `#{"a":1}`} {
+		s.call("OK", "/ruqi/modify_job", "job_trigger", "interval", "job_id", "j", "job_name", "n", "cmd", "http://ann:********@127.0.0.1:1/x"+after, "rule", "1h")
+		job, err := s.Job(t.Context(), "j")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text(t, job.Task); !strings.Contains(got, "ann:secret@127.0.0.1:1/x#") || s.job("j")["cmd"] != "http://ann:********@127.0.0.1:1/x"+after {
+			t.Errorf("it is %s, shown as %s", got, s.job("j")["cmd"])
+		}
+	}
+	a := s.call("ERR", "/ruqi/modify_job", "job_trigger", "interval", "job_id", "j", "job_name", "n", "cmd", "http://ann:********@127.0.0.2:1/x", "rule", "1h")
+	if strings.Contains(a.Header.Get("x-detail"), "secret@") {
+		t.Errorf("%s", a.Header.Get("x-detail"))
+	}
+}
+
 // An interval that is sent anew in other words keeps its place; a new one counts from now.
 func TestAnEqualRuleKeepsTheNextTime(t *testing.T) {
 	s := idle(t, legacy.Settings{})

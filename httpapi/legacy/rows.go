@@ -39,7 +39,7 @@ func (a *answer) stream(r *rows) error {
 	a.head("", "")
 	a.w.Header().Set("Content-Type", "application/json")
 	out := bufio.NewWriterSize(a.w, 64<<10)
-	fmt.Fprintf(out, `{"stat":%q,"data":{"total":%d,"list":[`, statOK, r.total) // an error stays with the writer until it is flushed
+	_, _ = fmt.Fprintf(out, `{"stat":%q,"data":{"total":%d,"list":[`, statOK, r.total) // an error stays with the writer until it is flushed
 	begun := false
 	for list := r.list; len(list) > 0; {
 		_ = control.SetWriteDeadline(time.Now().Add(pageWrite))
