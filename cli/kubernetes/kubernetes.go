@@ -5,6 +5,7 @@ package kubernetes
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -190,9 +191,19 @@ func lineOf(node ast.Node) int {
 	return node.GetToken().Position.Line
 }
 
+// firstLine says what is wrong, without the types of this program.
 func firstLine(err error) string {
+	var wrong *yaml.TypeError
+	if errors.As(err, &wrong) && wrong.Token != nil {
+		return fmt.Sprintf("%d:%d: %s: %s is wanted", wrong.Token.Position.Line, wrong.Token.Position.Column, wrong.Token.Value, wantedWords[wrong.DstType.Kind()])
+	}
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
+}
+
+// wantedWords say what the members of a manifest are.
+var wantedWords = map[reflect.Kind]string{
+	reflect.Bool: "true or false", reflect.Int64: "a whole number", reflect.Map: "a mapping", reflect.Slice: "a list", reflect.String: "a text", reflect.Struct: "a mapping",
 }
 
 func orUnknown(kind string) string {
@@ -218,6 +229,9 @@ func (m *manifest) job(options Options) (job Job, faults []string) {
 		refuse("schedule %q: %s", spec.Schedule, why)
 	}
 	policy := map[string]any{"kill_grace": seconds(pod.Grace, defaultGrace)}
+	if pod.Grace != nil && *pod.Grace <= 0 {
+		policy["kill_grace"] = duration.Format(time.Millisecond) // the shortest there is
+	}
 	switch spec.ConcurrencyPolicy {
 	case "", "Allow":
 		policy["overlap"] = "allow"

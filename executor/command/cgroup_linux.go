@@ -34,10 +34,12 @@ type cgroups struct {
 	dir string
 	log *slog.Logger
 
-	mu     sync.Mutex      // guards all below
-	off    bool            // a start in a group failed that went well without
-	left   map[string]bool // directories of runs that have ended, which could not be removed yet
-	looked time.Time       // at those
+	mu      sync.Mutex      // guards all below
+	off     bool            // a start in a group failed that went well without
+	left    map[string]bool // directories of runs that have ended, which could not be removed yet
+	timer   *time.Timer     // of the next look at those; nil until there was one
+	planned bool
+	wait    time.Duration
 }
 
 // A cgroup is that of one run; nil is none.
@@ -144,23 +146,42 @@ func (c *cgroups) release(g *cgroup) {
 		return
 	}
 	syscall.Close(g.fd)
-	gone := removeGroup(g.dir)
-	now := time.Now()
+	if removeGroup(g.dir) {
+		return
+	}
 	c.mu.Lock()
-	if !gone {
-		c.left[g.dir] = true
+	defer c.mu.Unlock()
+	c.left[g.dir] = true
+	c.plan(lookEvery)
+}
+
+// plan sees that there is a look at what is left, unless there is one sooner. The caller holds mu.
+func (c *cgroups) plan(wait time.Duration) {
+	if c.planned && c.wait <= wait {
+		return
 	}
-	var again []string
-	if now.Sub(c.looked) >= lookEvery {
-		c.looked, again = now, slices.Collect(maps.Keys(c.left))
+	c.wait, c.planned = wait, true
+	if c.timer == nil {
+		c.timer = time.AfterFunc(wait, c.again)
+	} else {
+		c.timer.Reset(wait)
 	}
+}
+
+// again tries to remove what is left, and comes again less often while there is any.
+func (c *cgroups) again() {
+	c.mu.Lock()
+	c.planned = false
+	dirs := slices.Collect(maps.Keys(c.left))
 	c.mu.Unlock()
-	for _, dir := range again {
-		if removeGroup(dir) {
-			c.mu.Lock()
-			delete(c.left, dir)
-			c.mu.Unlock()
-		}
+	dirs = slices.DeleteFunc(dirs, func(dir string) bool { return !removeGroup(dir) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, dir := range dirs {
+		delete(c.left, dir)
+	}
+	if len(c.left) > 0 {
+		c.plan(min(2*c.wait, longestLook))
 	}
 }
 

@@ -85,13 +85,14 @@ func TestFilesOfAGroup(t *testing.T) {
 	}
 }
 
-// cutOff is a script whose child has nothing left of its run: no session, no parent, no environment, and no ear for TERM.
+// cutOff is a script whose child has nothing left of its run: no session, no parent, no environment, and no ear for TERM. It is
+// run a tenth of a second after a start, since what is born within hundredths of another run's end is nobody's for sure.
 const cutOff = `(setsid env -i /bin/sh -c 'trap "" TERM; echo $$; (setsid /bin/sh -c "trap \"\" TERM; echo \$\$; echo ready; while :; do sleep 300; done" &); while :; do sleep 300; done' &); sleep 300`
 
 // The tree of a run is empty after a cancel, however far its processes went: by the control group where the system has them, by
 // being the parent of orphans where not.
 func TestCancelEndsWhatCutAllTies(t *testing.T) {
-	for _, options := range []string{"both", "subreaper"} {
+	for _, options := range []string{"both", "subreaper", "beside a daemon"} {
 		t.Run(options, func(t *testing.T) {
 			service := exec.Command(os.Args[0])
 			service.Env = append(os.Environ(), "COMMAND_TEST=cut", "CUT="+options)
@@ -113,11 +114,18 @@ func cutAllTies() int {
 		return 1
 	}
 	t := quiet{}
+	daemon := 0
+	if os.Getenv("CUT") == "beside a daemon" {
+		// What an earlier run left stays, and does not make unsure whose the others are, since it says whose it is.
+		kept := begin(t, e, command.Shell("setsid sleep 300 >/dev/null 2>&1 & echo $!"), ruqi.Execution{}).wait(t)
+		daemon = pids(t, kept.output.String())[0]
+		defer func() { _ = syscall.Kill(daemon, syscall.SIGKILL) }() // os.Exit comes after this returns
+	}
 	out := newOutput()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	done := make(chan ruqi.Result, 1)
 	go func() {
-		done <- e.Execute(ctx, command.Shell(cutOff), ruqi.Execution{Run: &ruqi.Run{ID: 1, JobID: "cut"}, Output: out, KillGrace: 300 * time.Millisecond})
+		done <- e.Execute(ctx, command.Shell("sleep 0.1; "+cutOff), ruqi.Execution{Run: &ruqi.Run{ID: 1, JobID: "cut"}, Output: out, KillGrace: 300 * time.Millisecond})
 	}()
 	text := out.await(t, "ready")
 	cancel(errStop)
@@ -128,12 +136,19 @@ func cutAllTies() int {
 		return 1
 	}
 	status := 0
+	if os.Getenv("CUT") == "beside a daemon" {
+		status = sparesStrangers(t, e)
+	}
 	for _, pid := range pids(t, text) {
 		if alive(pid) {
 			fmt.Println(pid, "is alive")
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			status = 1
 		}
+	}
+	if daemon != 0 && !alive(daemon) {
+		fmt.Println("another run's daemon was ended too")
+		status = 1
 	}
 	if len(pids(t, text)) != 2 {
 		fmt.Println("it said", text)
@@ -142,10 +157,27 @@ func cutAllTies() int {
 	return status
 }
 
+// sparesStrangers cancels a run while there is an orphan that nothing tells of, left by an earlier run. It returns an exit status.
+func sparesStrangers(t testing.TB, e *command.Executor) int {
+	s := begin(t, e, command.Shell(`(setsid env -i sleep 300 >/dev/null 2>&1 & echo $!)`), ruqi.Execution{}).wait(t)
+	stranger := pids(t, s.output.String())[0]
+	defer func() { _ = syscall.Kill(stranger, syscall.SIGKILL) }()
+	s = begin(t, e, command.Shell("echo ready; sleep 300"), ruqi.Execution{})
+	s.output.await(t, "ready")
+	s.end(errStop)
+	s.wait(t)
+	if !alive(stranger) {
+		fmt.Println("an orphan of an earlier run was ended")
+		return 1
+	}
+	return 0
+}
+
 // quiet is what the helpers of tests speak to in a process that is no test.
 type quiet struct{ testing.TB }
 
-func (quiet) Helper() {}
+func (quiet) Helper()                  {}
+func (quiet) Context() context.Context { return context.Background() }
 func (quiet) Fatalf(format string, args ...any) {
 	fmt.Printf(format+"\n", args...)
 	os.Exit(1)
@@ -153,4 +185,51 @@ func (quiet) Fatalf(format string, args ...any) {
 func (quiet) Fatal(args ...any) {
 	fmt.Println(args...)
 	os.Exit(1)
+}
+
+// What a run left behind is counted though nothing ties it to the run, and keeps the group until it ends. Where there are no groups
+// commands run all the same.
+func TestAGroupGoesWhenItIsEmpty(t *testing.T) {
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := command.New(command.Options{Cgroups: true})
+	left := `(setsid env -i sleep 300 >/dev/null 2>&1 & echo $!) && echo hi`
+	s := begin(t, e, command.Shell(left), ruqi.Execution{Run: &ruqi.Run{ID: 1<<40 + int64(os.Getpid())}}).wait(t)
+	s.exited(t, 0)
+	all := pids(t, s.output.String())
+	defer func() { _ = syscall.Kill(all[0], syscall.SIGKILL) }() // gone already, as a rule
+	dir, err := command.CgroupDir(mounts, own)
+	if err == nil {
+		err = command.OpenCgroupsIn(dir)
+	}
+	if err != nil {
+		t.Logf("there are no control groups here: %v", err)
+		return
+	}
+	if s.result.Note != "left 1 process behind" {
+		t.Errorf("the note is %q", s.result.Note)
+	}
+	group := filepath.Join(dir, fmt.Sprintf("%s%d-*", command.GroupPrefix, 1<<40+os.Getpid()))
+	if found, err := filepath.Glob(group); err != nil || len(found) != 1 {
+		t.Fatalf("its groups are %v, %v", found, err)
+	}
+	if err := syscall.Kill(all[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	for deadline := time.Now().Add(bound); ; <-poll.C {
+		if found, err := filepath.Glob(group); err == nil && len(found) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("its group is still there")
+		}
+	}
 }

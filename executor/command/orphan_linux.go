@@ -2,11 +2,11 @@ package command
 
 import (
 	"bytes"
+	"cmp"
 	"log/slog"
 	"math"
 	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -66,12 +66,9 @@ func (o *orphanage) start(start func() (*os.Process, error)) (*os.Process, error
 	}
 	o.starting.RLock()
 	defer o.starting.RUnlock()
+	born := ticks() // or a little later
 	process, err := start()
 	if err == nil {
-		var born uint64
-		if s, ok := readStatus(process.Pid); ok {
-			born = s.start
-		}
 		o.mu.Lock()
 		o.programs[process.Pid] = &era{start: born, end: math.MaxUint64}
 		o.mu.Unlock()
@@ -93,9 +90,8 @@ func (o *orphanage) ended(pid int) {
 	if !o.adopting() {
 		return
 	}
-	ticks := uptime()
 	o.mu.Lock()
-	o.forget(pid, ticks)
+	o.forget(pid, ticks()+1) // the tick that goes on is its own
 	now := time.Now()
 	wait := lookEvery - now.Sub(o.looked)
 	if wait > 0 {
@@ -108,15 +104,15 @@ func (o *orphanage) ended(pid int) {
 }
 
 // forget moves a program to the past. The caller holds mu.
-func (o *orphanage) forget(pid int, ticks uint64) {
+func (o *orphanage) forget(pid int, end uint64) {
 	program := o.programs[pid]
 	if program == nil {
 		return
 	}
 	delete(o.programs, pid)
-	program.end = ticks
+	program.end = end
 	o.past = append(o.past, *program)
-	oldest := uint64(math.MaxUint64)
+	oldest := end // another may start in the same tick
 	for _, p := range o.programs {
 		oldest = min(oldest, p.start)
 	}
@@ -174,7 +170,8 @@ func (o *orphanage) waited(pid int) bool {
 
 // of returns, of all processes, the orphans that a program's run left, though nothing of them says so: those born
 // when no program was there but such as were or are being stopped, this one among them. What carries another run's mark, or is in
-// the session of another program, is that run's; and while an older orphan lives that is not this run's, the younger ones may be its children.
+// the session of another program, is that run's; and while an older orphan lives that nothing tells of, and that is not this run's,
+// the younger ones may be its children.
 func (o *orphanage) of(root int, mark string, all []status) map[int]bool {
 	if !o.adopting() {
 		return nil
@@ -183,56 +180,76 @@ func (o *orphanage) of(root int, mark string, all []status) map[int]bool {
 	if !ok {
 		return nil
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
+	c := o.census()
 	var children []status
 	for _, s := range all {
-		if s.parent == self.pid && s.session != self.session && s.pid != root && o.programs[s.pid] == nil && !s.ended() {
+		_, program := c.programs[s.pid]
+		if s.parent == self.pid && s.session != self.session && s.pid != root && !program && !s.ended() {
 			children = append(children, s)
 		}
 	}
-	slices.SortFunc(children, func(a, b status) int { return int(a.start) - int(b.start) })
+	slices.SortFunc(children, func(a, b status) int { return cmp.Compare(a.start, b.start) })
 	found := map[int]bool{}
 	for _, s := range children {
-		if s.session != root && s.group != root && !holds(environOf(s.pid), mark) && !o.sole(root, s) {
-			break
+		environ := environOf(s.pid)
+		_, other := c.programs[s.session]
+		switch {
+		case s.session == root || s.group == root || holds(environ, mark):
+			found[s.pid] = true
+		case other || bytes.Contains(environ, []byte(treeName+"=")):
+			// It says whose it is.
+		case c.sole(root, s):
+			found[s.pid] = true
+		default:
+			return found
 		}
-		found[s.pid] = true
 	}
 	return found
 }
 
-// sole reports whether a process can only be of one program, or of others that are being ended just as well. The caller holds mu.
-func (o *orphanage) sole(root int, s status) bool {
-	own := o.programs[root]
-	switch {
-	case own == nil || own.start == 0 || !own.stopped || s.start < own.start || s.start <= o.blurred:
-		return false
-	case o.programs[s.session] != nil || bytes.Contains(environOf(s.pid), []byte(treeName+"=")):
-		return false // it says whose it is
+// A census is what an orphanage knew at one moment.
+type census struct {
+	programs map[int]era
+	past     []era
+	blurred  uint64
+}
+
+func (o *orphanage) census() census {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	c := census{programs: make(map[int]era, len(o.programs)), past: slices.Clone(o.past), blurred: o.blurred}
+	for pid, e := range o.programs {
+		c.programs[pid] = *e
 	}
-	running := func(e *era) bool { return !e.stopped && e.start <= s.start && s.start <= e.end }
-	for _, e := range o.programs {
+	return c
+}
+
+// sole reports whether a process can only be of one program, or of others that are being ended just as well.
+func (c *census) sole(root int, s status) bool {
+	own, ok := c.programs[root]
+	if !ok || !own.stopped || s.start < own.start || s.start <= c.blurred {
+		return false
+	}
+	running := func(e era) bool { return !e.stopped && e.start <= s.start && s.start <= e.end }
+	for _, e := range c.programs {
 		if running(e) {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(o.past, func(e era) bool { return running(&e) })
+	return !slices.ContainsFunc(c.past, running)
 }
 
-// uptime returns the clock ticks since boot, 100 a second in all that Linux tells programs.
-func uptime() uint64 {
-	data, err := os.ReadFile("/proc/uptime")
-	if err != nil {
-		return math.MaxUint64
+// ticks returns the time since boot as /proc tells it of the start of a process: 100 ticks a second on every Linux.
+func ticks() uint64 {
+	const (
+		bootTime = 7 // CLOCK_BOOTTIME of clock_gettime(2)
+		hertz    = 100
+	)
+	var now syscall.Timespec
+	if _, _, errno := syscall.RawSyscall(syscall.SYS_CLOCK_GETTIME, bootTime, uintptr(unsafe.Pointer(&now)), 0); errno != 0 {
+		return 0
 	}
-	seconds, _, _ := bytes.Cut(data, []byte(" "))
-	const hertz = 100
-	n, err := strconv.ParseFloat(string(seconds), 64)
-	if err != nil {
-		return math.MaxUint64
-	}
-	return uint64(n*hertz) + 1 // the tick that goes on
+	return uint64(now.Nano() / int64(time.Second/hertz))
 }
 
 // becomeSubreaper makes this process the parent of all that its commands leave behind.

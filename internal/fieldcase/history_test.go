@@ -65,8 +65,8 @@ func TestALongHistoryGoesInShortSteps(t *testing.T) {
 
 // MH03, OU07 in real time: neither the purge of a long history nor 200 MB of output makes a job of each 20 ms late.
 func TestJobsAreInTimeBesidePurgesAndOutput(t *testing.T) {
-	// A second is the promise; the rest is for a machine that does other things.
-	const period, most, old = 20 * time.Millisecond, 3 * time.Second, 30_000
+	// Ten times the promise of a second, for a machine that does other things.
+	const period, most, old = 20 * time.Millisecond, 10 * time.Second, 30_000
 	s := &site{t: t, path: filepath.Join(t.TempDir(), "ruqi.db")}
 	store := openSQLite(t, s.path, time.Now)
 	db := s.database()
