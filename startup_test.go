@@ -209,15 +209,15 @@ func TestAnInstanceThatCannotRunTheJobLeavesItToOthers(t *testing.T) {
 	})
 }
 
-// An awayStore does not answer the first edits.
+// An awayStore does not answer some edits: so many after so many that it answers.
 type awayStore struct {
 	*memory.Store
-	away, edits atomic.Int32
+	first, away, edits atomic.Int32
 }
 
 func (s *awayStore) EditJobs(ctx context.Context, query ruqi.JobQuery, decide func(time.Time, string, *ruqi.JobRecord, int) ruqi.Change) ([]ruqi.JobRecord, []ruqi.Run, error) {
 	s.edits.Add(1)
-	if s.away.Add(-1) >= 0 {
+	if s.first.Add(-1) < 0 && s.away.Add(-1) >= 0 {
 		return nil, nil, fmt.Errorf("away: %w", ruqi.ErrUnavailable)
 	}
 	return s.Store.EditJobs(ctx, query, decide)
@@ -242,6 +242,29 @@ func TestAStartWaitsForItsStore(t *testing.T) {
 		}
 		if got := told(runs(t, s, "later")); len(got) != 0 {
 			t.Errorf("a job that was added after the start has %q", got)
+		}
+		stopping(t, s)
+	})
+}
+
+// More jobs than one step takes: what is queued before the store goes away is not queued again.
+func TestAStartThatIsInterruptedGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &awayStore{Store: memory.Open(memory.Options{})}
+		w := &world{t: t, s: newScheduler(t, store.Store, newRegistry(), ruqi.Options{})}
+		const jobs = ruqi.MaxPage + 500
+		for i := range jobs {
+			w.add(onStart(fmt.Sprint("job", i), nothing))
+		}
+		time.Sleep(time.Millisecond)
+		store.first.Store(1)
+		store.away.Store(3)
+		s := starting(t, store, "a")
+		time.Sleep(time.Minute)
+		for i := range jobs {
+			if all := runs(t, s, fmt.Sprint("job", i)); len(all) != 1 || all[0].State != ruqi.RunSucceeded {
+				t.Fatalf("job %d has %q", i, told(all))
+			}
 		}
 		stopping(t, s)
 	})

@@ -243,8 +243,13 @@ func runsTotal(p *probe) {
 	equal(p, "the total in the end", *p.total(ruqi.RunQuery{Executed: true}), int64(0))
 	_, err = p.edits("a", "same", ruqi.RunSucceeded, 2)
 	p.must("history", err)
-	p.addJob("c", idle, same)
+	late := p.startOne(owner, "c", same)
 	p.wantTotals("after all was deleted", jobs, names)
+	clean(ruqi.Retention{Runs: 100})
+	p.finish(owner, ended(late.ID, ruqi.RunFailed))
+	p.clock.move(time.Hour)
+	clean(ruqi.Retention{Age: time.Minute}) // it goes before it was counted
+	equal(p, "the total after all was deleted again", *p.total(ruqi.RunQuery{Executed: true}), int64(0))
 }
 
 func (p *probe) total(query ruqi.RunQuery) *int64 {

@@ -49,17 +49,19 @@ type job struct {
 	at               int32 // index in the heap that place names
 	state            jobState
 	place            place
-	onStart          bool // runs when an instance starts
 	gone             bool // removed, but still in the ordering
 	claimed          bool // offered by the claim under way, and not planned yet
 }
 
 // extra is what few jobs have, or jobs without a live definition.
 type extra struct {
-	spec   []byte
-	tags   []string // where they are not those of live
-	reason string
+	spec    []byte
+	tags    []string // where they are not those of live
+	reason  string
+	onStart bool // runs when an instance starts
 }
+
+func (j *job) onStart() bool { return j.extra != nil && j.extra.onStart }
 
 func (j *job) reason() string {
 	if j.extra == nil {
@@ -97,12 +99,11 @@ func (j *job) set(r *ruqi.JobRecord) {
 	j.state = jobStateOf(r.State)
 	j.priority = int32(r.Priority)
 	j.maxInstances = int32(r.MaxInstances)
-	j.onStart = r.OnStart
 	j.nominal, j.due = micros(r.NextNominal), micros(r.NextDue)
 	j.version = r.Version
 	j.live, j.extra = r.Live, nil
 	var e extra
-	e.reason = r.Reason
+	e.reason, e.onStart = r.Reason, r.OnStart
 	if r.Live == nil {
 		e.spec = r.Spec
 	}
@@ -112,7 +113,7 @@ func (j *job) set(r *ruqi.JobRecord) {
 			e.tags = []string{} // none, whatever the definition says
 		}
 	}
-	if e.reason != "" || e.spec != nil || e.tags != nil {
+	if e.reason != "" || e.spec != nil || e.tags != nil || e.onStart {
 		j.extra = &e
 	}
 }
@@ -122,7 +123,7 @@ func (j *job) record(r *ruqi.JobRecord) {
 	r.ID, r.Name = j.id, j.name
 	r.State, r.Reason = j.state.word(), j.reason()
 	r.Pool, r.Needs = j.group.key.Pool, j.group.key.Need
-	r.Priority, r.MaxInstances, r.OnStart = int(j.priority), int(j.maxInstances), j.onStart
+	r.Priority, r.MaxInstances, r.OnStart = int(j.priority), int(j.maxInstances), j.onStart()
 	if tags := j.tags(); len(tags) > 0 {
 		r.Tags = slices.Clone(tags)
 	}
@@ -213,7 +214,7 @@ func matches(q *ruqi.JobQuery, lowered string, j *job) bool {
 	if q.State != "" && j.state.word() != q.State ||
 		q.Name != "" && j.name != q.Name ||
 		q.Pool != "" && j.group.key.Pool != q.Pool ||
-		q.Version != 0 && j.version != q.Version || q.OnStart && !j.onStart {
+		q.Version != 0 && j.version != q.Version || q.OnStart && !j.onStart() {
 		return false
 	}
 	if len(q.Tags) > 0 {

@@ -33,6 +33,9 @@ var laws = []law{
 			FROM rq_run r LEFT JOIN rq_untallied u ON u.run_id = r.id WHERE r.id <= (SELECT m.run FROM rq_tally_mark m) AND u.run_id IS NULL AND ` + executed + `
 			GROUP BY r.job_id, r.job_name) x CROSS JOIN LATERAL (` + tallyScopes + `) k) n
 		GROUP BY n.scope, n.a, n.b HAVING sum(n.s) <> 0 OR sum(n.o) <> 0`},
+	{sqlstore.FaultNoTotal, `SELECT CASE t.scope WHEN 0 THEN 'all jobs' WHEN 1 THEN 'job ' || t.a || ' under the name ' || t.b ELSE 'the name ' || t.a END
+		FROM rq_tally t WHERE t.succeeded = 0 AND t.others = 0 ORDER BY t.scope, t.a, t.b`},
+	{sqlstore.FaultNotListed, `SELECT u.run_id FROM rq_untallied u WHERE NOT EXISTS (SELECT FROM rq_run r WHERE r.id = u.run_id) ORDER BY u.run_id`},
 	{sqlstore.FaultUntallied, `SELECT r.id, r.job_id FROM rq_run r WHERE r.state < 2 AND r.id <= (SELECT m.run FROM rq_tally_mark m)
 		AND NOT EXISTS (SELECT FROM rq_untallied u WHERE u.run_id = r.id) ORDER BY r.id`},
 	// What the claim and the uniqueness of fires stand on; an index that a crash or a change of the system's library left invalid is not used.

@@ -20,6 +20,8 @@ const (
 	settleTries, settlePause = 10, 20 * time.Millisecond
 )
 
+// Why it is done so: docs/adr/0012-totals-up-to-a-mark.md.
+
 // executed selects, of the rows of rq_run r, those that were started and have ended.
 const executed = `r.state BETWEEN 2 AND 6 AND r.started IS NOT NULL`
 

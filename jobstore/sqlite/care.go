@@ -154,6 +154,9 @@ var tallyLaws = []law{
 		UNION ALL SELECT 1, job_id, job_name, -s, -o FROM (` + tallied + `)
 		UNION ALL SELECT 2, job_name, '', -s, -o FROM (` + tallied + `) WHERE job_name <> job_id)
 		GROUP BY scope, a, b HAVING sum(s) <> 0 OR sum(o) <> 0`},
+	{sqlstore.FaultNoTotal, `SELECT CASE scope WHEN 0 THEN 'all jobs' WHEN 1 THEN 'job ' || a || ' under the name ' || b ELSE 'the name ' || a END
+		FROM rq_tally WHERE succeeded = 0 AND others = 0 ORDER BY scope, a, b`},
+	{sqlstore.FaultNotListed, `SELECT run_id FROM rq_untallied u WHERE NOT EXISTS (SELECT 1 FROM rq_run r WHERE r.id = u.run_id) ORDER BY run_id`},
 	{sqlstore.FaultUntallied, `SELECT id, job_id FROM rq_run r WHERE state < 2 AND id <= (SELECT tallied FROM rq_ledger)
 		AND NOT EXISTS (SELECT 1 FROM rq_untallied u WHERE u.run_id = r.id) ORDER BY id`},
 }

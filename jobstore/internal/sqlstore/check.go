@@ -20,6 +20,8 @@ const (
 	FaultNoEnd       = "run %d has ended and has no time of its end"
 	FaultTally       = "the total of executed runs of %s is off: %d of those that succeeded, %d of the others"
 	FaultUntallied   = "run %d of job %q is in no total, and never will be"
+	FaultNoTotal     = "there is a total of executed runs of %s that counts none"
+	FaultNotListed   = "run %d waits to be counted, and is not there"
 	FaultNobodysText = "there is output of a run %d that is not there"
 )
 
