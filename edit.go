@@ -148,13 +148,16 @@ func firstFire(spec, old *JobSpec, now time.Time) (fire, bool) {
 		allowance = *spec.Policy.MisfireGrace
 	}
 	at, ok := spec.Trigger.Next(now.Add(-allowance - time.Microsecond))
-	if !ok {
+	if !ok && !spec.AcceptPast {
 		return fire{}, false
 	}
 	if stepper, can := spec.Trigger.(Stepper); can {
 		if last, found := stepper.Prev(now.Add(time.Microsecond)); found && last.After(at) {
 			at = last // of many that have passed the last alone
 		}
+	}
+	if at.IsZero() {
+		return fire{}, false
 	}
 	if old != nil {
 		if was, fired := old.Trigger.Next(at.Add(-time.Microsecond)); fired && was.Equal(at) {
@@ -190,7 +193,7 @@ func (s *Scheduler) write(spec *JobSpec, old *JobRecord, next *fire) (Change, er
 	if spec.Paused {
 		rec.State, rec.Reason = JobPaused, "paused when added"
 	}
-	spec.Paused = false
+	spec.Paused, spec.AcceptPast = false, false
 	if rec.State == JobActive && next != nil {
 		rec.NextNominal, rec.NextDue = &next.nominal, &next.due
 	}
@@ -245,7 +248,7 @@ func (s *Scheduler) redefine(old *JobRecord, given JobSpec, now time.Time) (Chan
 	case usedUp(&rec, &spec, old.RunCount):
 		change.Runs = s.settle(old, now, "its max_runs were lowered before it could start")
 	}
-	spec.Paused = false
+	spec.Paused, spec.AcceptPast = false, false
 	return change, nil
 }
 

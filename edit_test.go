@@ -356,3 +356,42 @@ func TestParamsWithoutNUL(t *testing.T) {
 		}
 	}
 }
+
+// A date that has passed by more than its grace is refused, or, where the caller accepts it, recorded as missed.
+func TestAPastDateThatIsAcceptedIsRecordedAsMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		grace := 30 * time.Second
+		spec := func(id string, ago time.Duration, accept bool) ruqi.JobSpec {
+			return ruqi.JobSpec{ID: id, Trigger: trigger.Date(time.Now().Add(-ago)), Task: ruqi.Do(nothing), AcceptPast: accept, Policy: ruqi.Policy{MisfireGrace: &grace, DeleteWhenFinished: true}}
+		}
+		if _, _, err := w.s.AddJob(t.Context(), spec("refused", time.Hour, false), ruqi.Fail); !errors.Is(err, ruqi.ErrInvalid) {
+			t.Errorf("a past date is taken: %v", err)
+		}
+		w.add(spec("late", time.Hour, true))
+		w.add(spec("in time", 20*time.Second, true))
+		w.add(ruqi.JobSpec{ID: "moved", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MisfireGrace: &grace, DeleteWhenFinished: true}})
+		if _, err := w.s.ModifyJob(t.Context(), "moved", func(job *ruqi.Job) error {
+			if job.AcceptPast {
+				t.Error("the request is stored")
+			}
+			job.Trigger, job.AcceptPast = trigger.Date(time.Now().Add(-time.Hour)), true
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		for id, want := range map[string]ruqi.RunState{"late": ruqi.RunMissed, "moved": ruqi.RunMissed, "in time": ruqi.RunSucceeded} {
+			if all := runs(t, w.s, id); len(all) != 1 || all[0].State != want {
+				t.Errorf("%s: %v, want one that is %s", id, states(all), want)
+			} else if want == ruqi.RunMissed && !strings.Contains(all[0].Reason, "too late: due 1h") {
+				t.Errorf("%s: %q", id, all[0].Reason)
+			}
+			if _, err := w.s.Job(t.Context(), id); !errors.Is(err, ruqi.ErrNotFound) {
+				t.Errorf("%s is still there: %v", id, err)
+			}
+		}
+	})
+}

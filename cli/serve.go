@@ -25,6 +25,7 @@ import (
 	"github.com/ruqi-dev/ruqi/executor/command"
 	"github.com/ruqi-dev/ruqi/executor/webhook"
 	"github.com/ruqi-dev/ruqi/httpapi"
+	"github.com/ruqi-dev/ruqi/httpapi/legacy"
 	"github.com/ruqi-dev/ruqi/internal/duration"
 	"github.com/ruqi-dev/ruqi/standard"
 	"github.com/ruqi-dev/ruqi/wire"
@@ -46,6 +47,7 @@ type serveFlags struct {
 	insecureHTTP, newToken, webhookProxy        bool
 	noCommands                                  bool
 	cgroup                                      string
+	legacy                                      legacyFlags
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -57,7 +59,10 @@ func (a *app) serveCommand() *cobra.Command {
 			"--new-token makes another one when that is lost.\n\n" +
 			"Each flag can be given in the environment instead: RUQI_STORE, RUQI_LISTEN, RUQI_TZ, RUQI_SLOTS (POOL=N,…), RUQI_LEASE, RUQI_DRAIN,\n" +
 			"RUQI_INSECURE_HTTP, RUQI_LOG_LEVEL, RUQI_ALLOW_NET (NETWORK,…), RUQI_WEBHOOK_PROXY, RUQI_NO_COMMANDS,\n" +
-			"RUQI_ALLOW_PROGRAMS (PATH,…), RUQI_ALLOW_USERS (USER,…), RUQI_CGROUP, RUQI_DATA_DIR. On SIGTERM, SIGINT or SIGHUP it claims nothing new, waits for what runs, then ends it;\n" +
+			"RUQI_ALLOW_PROGRAMS (PATH,…), RUQI_ALLOW_USERS (USER,…), RUQI_CGROUP, RUQI_LEGACY_OPEN (NETWORK,…), RUQI_LEGACY_HOST,\n" +
+			"RUQI_LEGACY_PROGRAMS, RUQI_LEGACY_GET, RUQI_DATA_DIR. Clients of the original service find its API at /ruqi; the flags that begin with legacy\n" +
+			"are about them alone.\n\n" +
+			"On SIGTERM, SIGINT or SIGHUP it claims nothing new, waits for what runs, then ends it;\n" +
 			"a second signal ends it at once and by force, a third leaves without waiting.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -82,6 +87,7 @@ func (a *app) serveCommand() *cobra.Command {
 	set.StringSliceVar(&f.allowPrograms, "allow-programs", nil, "`path` of a program that commands may start, and then no others; a text for a shell needs its shell; may be given again")
 	set.StringSliceVar(&f.allowUsers, "allow-users", nil, "`user` that commands may run as, and then as no others, that of the service included; may be given again")
 	set.StringVar(&f.cgroup, "cgroup", "auto", "`when` each run of a command has a control group, by which all it started is found: auto (where Linux lets this service make one) or off")
+	f.legacy.add(set)
 	set.StringVar(&f.logLevel, "log-level", "info", "least `level` that is logged: debug, info, warn or error")
 	set.BoolVar(&f.newToken, "new-token", false, "make a new admin token at this start and write it to the data directory; the one before is refused from then on, by other running services of the store within seconds")
 	return cmd
@@ -95,13 +101,14 @@ type settings struct {
 	token              tokenWish
 	webhooks           webhook.Options
 	commands           command.Options
+	legacy             legacy.Settings
 	names              map[string]string // by flag, how the user gave it
 }
 
 // settings reads flags and environment and tells all faults at once.
 func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 	names, faults := a.fromEnvironment(set, "store", "listen", "tz", "slots", "lease", "drain", "insecure-http", "log-level", "allow-net", "webhook-proxy",
-		"no-commands", "allow-programs", "allow-users", "cgroup")
+		"no-commands", "allow-programs", "allow-users", "cgroup", "legacy-open", "legacy-host", "legacy-programs", "legacy-get")
 	wrong := func(flag, format string, args ...any) {
 		faults = append(faults, usage("%s: %s", names[flag], fmt.Sprintf(format, args...)))
 	}
@@ -167,6 +174,7 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 			wrong("allow-users", "an empty name")
 		}
 	}
+	s.legacy = f.legacy.settings(f.listen, wrong)
 	s.scheduler.Slots = map[string]int{}
 	for _, pair := range f.slots {
 		pool, number, _ := strings.Cut(pair, "=")
@@ -263,6 +271,11 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	}
 	defer func() { _ = listener.Close() }() // closed already by the server, as a rule
 
+	s.scheduler.Instance = instanceName(listener.Addr())
+	if len(s.legacy.Open) > 0 {
+		logger.Warn("whoever has an address in these networks needs no token on /ruqi, and may run scripts there", "networks", s.legacy.Open)
+	}
+
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
@@ -292,7 +305,7 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	}
 	server := httpapi.NewServer(httpapi.New(httpapi.Options{
 		Operations: scheduler, Instances: scheduler, Ready: scheduler.Ready, Registry: registry,
-		Tokens: adminTokens(hash), ReadTokens: tokenReader(store.Records),
+		Tokens: adminTokens(hash), ReadTokens: tokenReader(store.Records), Legacy: &s.legacy,
 		Zone: s.scheduler.Zone, Release: a.Version, Logger: logger,
 	}))
 	for _, pool := range slices.Sorted(maps.Keys(s.scheduler.Slots)) {

@@ -109,6 +109,9 @@ func (c *Client) PatchJob(ctx context.Context, id string, patch json.RawMessage)
 // definition returns the members of a job's definition. What was not given is left out: the
 // service's own checks are to speak of it.
 func (c *Client) definition(spec ruqi.JobSpec) (map[string]json.RawMessage, error) {
+	if spec.AcceptPast {
+		return nil, ruqi.Invalid("/accept_past", "true", "over HTTP a start that has passed is refused; leave it out")
+	}
 	shape, err := wire.FromSpec(spec)
 	if err != nil {
 		return nil, err

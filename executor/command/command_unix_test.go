@@ -54,6 +54,11 @@ func TestExitStatusIsTheReason(t *testing.T) {
 	s.succeeded(t, "")
 }
 
+func TestALineReachesNoShell(t *testing.T) {
+	s := execute(t, command.Line(`printf '%s|' "a b" $HOME $(id) ;x >y \* '' # z`), nil)
+	s.succeeded(t, "a b|$HOME|$(id)|;x|>y|*||#|z|")
+}
+
 func TestAThousandShortJobsKeepTheirExitCodes(t *testing.T) {
 	e := command.New(command.Options{})
 	next := make(chan int)

@@ -31,6 +31,12 @@ func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 	if len(t.argv) == 0 && t.command != "" {
 		t.argv = nil
 	}
+	if t.line, ok = o.Text("line"); !ok && o.Has("line") {
+		t.line = standIn
+	} else if t.line != "" && (t.command != "" || len(t.argv) > 0) {
+		faults.Add("/line", "", "give one of command, argv and line")
+		t.line = ""
+	}
 	t.shell, _ = o.Text("shell")
 	if t.env, _ = o.TextMap("env"); len(t.env) == 0 {
 		t.env = nil
@@ -46,7 +52,7 @@ func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 		t.limits = decodeLimits(raw, &faults)
 	}
 	faults.Merge("", t.checked().err)
-	o.Done("kind", "command", "argv", "shell", "env", "dir", "stdin", "user", "umask", "nice", "login", "limits")
+	o.Done("kind", "command", "argv", "line", "shell", "env", "dir", "stdin", "user", "umask", "nice", "login", "limits")
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}

@@ -1,8 +1,9 @@
-// Package command runs programs. Its tasks are of kind "command": either a text
-// for a shell or a list of arguments, never both.
+// Package command runs programs. Its tasks are of kind "command": a text for a shell, a list of arguments, or a line that
+// is split into arguments as a shell splits words, without a shell and without expanding anything; one of the three.
 //
 //	{"kind":"command","command":"make report","shell":"/bin/sh","env":{"TO":"ops"},"dir":"/srv","stdin":""}
 //	{"kind":"command","argv":["/bin/x","a"]}
+//	{"kind":"command","line":"/bin/x 'a b'"}
 //
 // # User, umask, nice, limits
 //

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/argv"
 	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
@@ -33,6 +34,7 @@ const kind = "command"
 type Task struct {
 	command string
 	argv    []string // nil: command
+	line    string   // what argv was split from; empty: it was given
 	shell   string   // empty: DefaultShell
 	env     map[string]string
 	dir     string
@@ -56,6 +58,12 @@ func Shell(text string) *Task {
 // program: a path, or a name that is looked up in PATH.
 func Argv(argv ...string) *Task {
 	return (&Task{argv: append([]string{}, argv...)}).checked()
+}
+
+// Line returns a task that starts a program without a shell. The text is split into arguments as a shell splits words, and nothing in
+// it is expanded; the task is shown as it was written.
+func Line(text string) *Task {
+	return (&Task{line: text}).checked()
 }
 
 // WithShell returns the task with another shell: a path or a name looked up in PATH.
@@ -137,10 +145,13 @@ func (t *Task) Kind() string { return kind }
 // Needs returns "command".
 func (t *Task) Needs() string { return kind }
 
-// String returns the command, or argv quoted for a shell. The environment and the
+// String returns the command, the line, or argv quoted for a shell. The environment and the
 // input, where secrets belong, are left out.
 func (t *Task) String() string {
-	if t.argv == nil {
+	switch {
+	case t.line != "":
+		return t.line
+	case t.argv == nil:
 		return t.command
 	}
 	quoted := make([]string, len(t.argv))
@@ -155,6 +166,7 @@ type document struct {
 	Kind    string            `json:"kind"`
 	Command string            `json:"command,omitempty"`
 	Argv    []string          `json:"argv,omitempty"`
+	Line    string            `json:"line,omitempty"`
 	Shell   string            `json:"shell,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Dir     string            `json:"dir,omitempty"`
@@ -172,7 +184,11 @@ func (t *Task) MarshalJSON() ([]byte, error) {
 	if t.err != nil {
 		return nil, t.err
 	}
-	return json.Marshal(document{kind, t.command, t.argv, t.shell, t.env, t.dir, t.stdin, t.user, t.umask, t.nice, t.login, t.limits.document()})
+	given := t.argv
+	if t.line != "" {
+		given = nil
+	}
+	return json.Marshal(document{kind, t.command, given, t.line, t.shell, t.env, t.dir, t.stdin, t.user, t.umask, t.nice, t.login, t.limits.document()})
 }
 
 // checked notes in err what is wrong with the task.
@@ -191,6 +207,10 @@ func (t *Task) checked() *Task {
 }
 
 func (t *Task) checkProgram(faults *ruqi.Faults) {
+	if t.line != "" {
+		t.checkLine(faults)
+		return
+	}
 	if len(t.argv) == 0 {
 		switch {
 		case t.argv != nil:
@@ -219,6 +239,22 @@ func (t *Task) checkProgram(faults *ruqi.Faults) {
 	if total > MostText {
 		faults.Add("/argv", "", "%d bytes in all; at most %d", total, MostText)
 	}
+}
+
+// checkLine splits the line.
+func (t *Task) checkLine(faults *ruqi.Faults) {
+	text(faults, "/line", t.line, MostText)
+	if t.shell != "" {
+		faults.Add("/shell", t.shell, "a line is started without a shell; leave it out or give a command")
+	}
+	words, err := argv.Split(t.line)
+	switch {
+	case err != nil:
+		faults.Add("/line", "", "%v", err)
+	case len(words) == 0 || words[0] == "":
+		faults.Add("/line", "", "empty; its first word is the program")
+	}
+	t.argv = words
 }
 
 func (t *Task) checkEnv(faults *ruqi.Faults) {

@@ -12,6 +12,9 @@ var placeholder = regexp.MustCompile(`\{\{ *([^{}]*?) *\}\}`)
 
 // render returns the body of a run's request and its content type; nil: there is none.
 func (t *Task) render(params json.RawMessage) (body []byte, contentType string, err error) {
+	if t.call != "" {
+		return t.body, "application/json", nil
+	}
 	var given map[string]any
 	if len(params) > 0 {
 		if err := decode(params, &given); err != nil {

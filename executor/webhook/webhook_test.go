@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -77,7 +78,9 @@ func TestLaws(t *testing.T) {
 			`{"kind":"webhook","url":"http://example.com"}`,
 			`{"kind":"webhook","method":"PUT","url":"https://user:secret@example.com:8443/a?b=c&d","headers":{"x-key":"v","Accept":"text/plain"},"body":{"a":[1,2.50,"{{x}}"]},"expect":"200,202-204"}`,
 			`{"kind":"webhook","url":"http://[::1]/","body":"text","expect":"3xx"}`,
-			`{"kind":"webhook","url":"http://example.com","body":null,"method":"","expect":""}`,
+			`{"kind":"webhook","url":"http://example.com","body":null,"method":"","expect":"","answer":""}`,
+			`{"kind":"webhook","call":"http://example.com/a?b=c#{\"a\": 1}","url":"","answer":"json","headers":{"x-key":"v"},"expect":"200"}`,
+			`{"kind":"webhook","call":"http://example.com#\"a text\""}`,
 		},
 		Refused: []executortest.Refused{
 			{Text: `{"kind":"webhook"}`, Pointers: []string{"/url"}},
@@ -87,6 +90,15 @@ func TestLaws(t *testing.T) {
 			{Text: `{"kind":"webhook","url":"http://a b/"}`, Pointers: []string{"/url"}},
 			{Text: `{"kind":"webhook","url":"http:example.com"}`, Pointers: []string{"/url"}},
 			{Text: `{"kind":"webhook","url":"http://example.com/` + "\\n" + `x"}`, Pointers: []string{"/url"}},
+			{Text: `{"kind":"webhook","url":"http://x","answer":"xml"}`, Pointers: []string{"/answer"}},
+			{Text: `{"kind":"webhook","call":"http://x#{}","url":"http://x"}`, Pointers: []string{"/call"}},
+			{Text: `{"kind":"webhook","call":"http://x#{}","body":{}}`, Pointers: []string{"/call"}},
+			{Text: `{"kind":"webhook","call":"http://x#{a}","method":"PUT"}`, Pointers: []string{"/call", "/method"}},
+			{Text: `{"kind":"webhook","call":"http://x#{} {}"}`, Pointers: []string{"/call"}},
+			{Text: `{"kind":"webhook","call":"httpx://x#{}"}`, Pointers: []string{"/call"}},
+			{Text: `{"kind":"webhook","call":"#{}"}`, Pointers: []string{"/call"}},
+			{Text: `{"kind":"webhook","call":5}`, Pointers: []string{"/call"}},
+			{Text: `{"kind":"webhook","call":"http://x#\"` + strings.Repeat("x", 64<<10) + `\""}`, Pointers: []string{"/call"}},
 			{Text: `{"kind":"webhook","url":"http://x","method":"get","expect":"2x"}`, Pointers: []string{"/method", "/expect"}},
 			{Text: `{"kind":"webhook","url":"http://x","method":"CONNECT"}`, Pointers: []string{"/method"}},
 			{Text: `{"kind":"webhook","url":"http://x","method":"GET /a HTTP/1.1` + "\\r\\n" + `X:"}`, Pointers: []string{"/method"}},
@@ -274,6 +286,61 @@ func TestAHeadThatIsTooLong(t *testing.T) {
 	}
 }
 
+// A call is sent as it is written, and shown as it is written.
+func TestACallIsSentAsItIsWritten(t *testing.T) {
+	var body, kind, query string
+	server := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		sent, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		body, kind, query = r.Method+" "+string(sent), r.Header.Get("Content-Type"), r.URL.RawQuery
+	})
+	params := func(r *ruqi.Run) { r.Params = json.RawMessage(`{"a":"param"}`) }
+	for after, want := range map[string]string{
+		"": "{}", "#": "{}", "# ": "{}", `#{"a": 1,  "b":"{{a}}", "a":2}`: `{"a": 1,  "b":"{{a}}", "a":2}`,
+		`#"text # more"`: `"text # more"`, "#null": "null", "#[1.50]": "[1.50]",
+	} {
+		task := webhook.Call(server.URL + "/x?y=z" + after)
+		result, _ := run(t, webhook.New(webhook.Options{}), task, params)
+		if result.Err != nil || body != "POST "+want || kind != "application/json" || query != "y=z" {
+			t.Errorf("%q: %v, sent was %q as %q to ?%s", after, result.Err, body, kind, query)
+		}
+		if text := task.String(); text != server.URL+"/x?y=z"+after {
+			t.Errorf("it is shown as %q", text)
+		}
+	}
+}
+
+func TestAnAnswerThatMustBeJSON(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		text := strings.TrimPrefix(r.URL.Path, "/")
+		if text == "long" {
+			text = `"` + strings.Repeat("x", 8<<20) + `"`
+		}
+		if text == "500" {
+			w.WriteHeader(http.StatusInternalServerError)
+			text = "{}"
+		}
+		_, _ = io.WriteString(w, text)
+	})
+	e := webhook.New(webhook.Options{})
+	for text, want := range map[string]string{
+		"{}": "", ` [1, "a"]`: "", "null": "", "1": "",
+		"": "status 200 OK, but the answer is no JSON", "<html>": "status 200 OK, but the answer is no JSON", "{} {}": "status 200 OK, but the answer is no JSON",
+		"long": "status 200 OK, but the answer is no JSON", "500": "status 500 Internal Server Error, expected 2xx",
+	} {
+		result, out := run(t, e, webhook.Call(server.URL+"/"+url.PathEscape(text)).WithJSONAnswer())
+		got := ""
+		if result.Err != nil {
+			got = result.Err.Error()
+		}
+		if got != want || text != "long" && text != "500" && out != text {
+			t.Errorf("%q: %q and the output %.20q, want %q", text, got, out, want)
+		}
+	}
+}
+
 // SR05: a redirect to another host takes none of the task's headers along, not even back, and no body at all.
 func TestHeadersStayWithTheirHost(t *testing.T) {
 	var seen http.Header
@@ -390,5 +457,8 @@ func TestATaskIsWrittenWithoutSecrets(t *testing.T) {
 		if got := task.String(); got != want || strings.Contains(fmt.Sprint(got), "secret") {
 			t.Errorf("%s is written %q, want %q", url, got, want)
 		}
+	}
+	if got := webhook.Call(`http://ann:secret@example.com/a?b=c#{"d": 1}`).String(); got != `http://ann:********@example.com/a?b=c#{"d": 1}` {
+		t.Errorf("a call is written %q", got)
 	}
 }

@@ -74,7 +74,7 @@ func serveIn(t *testing.T, dir string, flags ...string) *service {
 	return serveBy(t, nil, dir, flags...)
 }
 
-// serveBy is serve by way of another program, nil for none, and on a directory that may have been used before.
+// serveBy is serveIn by way of another program; nil: none.
 func serveBy(t *testing.T, by []string, dir string, flags ...string) *service {
 	t.Helper()
 	path, err := program()
