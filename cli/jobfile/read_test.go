@@ -172,13 +172,13 @@ func TestALabelIsAddedToThoseThereAre(t *testing.T) {
 func FuzzJobFile(f *testing.F) {
 	for _, text := range []string{
 		good, "---\n", "- 1\n", "a: &b c\nd: *b\n", "a: |\n  b\n  c\n", "? a\n: b\n", "a: {b: [1, 2.5, true, null]}\n---\nb: 1\n", "<<: {a: 1}\n", "a: !!str 1\n",
-		"\t", "a: \"\\x\"", "{", "id: [x", "\ufeffid: x\r\nname: 7\r\n", "a: 0123\nb: yes\n", "%YAML 1.1\n---\na: b\n", "expr: */5 * * * *\n", "a: 'b\n\n  c'\n", "a: >-\n  b\n",
+		"\t", "a: \"\\x\"", "{", "id: [x", "\ufeffid: x\r\nname: 7\r\n", "a: 0123\nb: yes\n", "%YAML 1.1\n---\na: b\n", "expr: */5 * * * *\n", "a: 'b\n\n  c'\n", "a: >-\n  b\n", "a: b\rc: \"",
 	} {
 		f.Add([]byte(text))
 	}
 	registry := standard.Registry(standard.Options{})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		lines := strings.Split(string(data), "\n")
+		lines := 1 + strings.Count(string(data), "\n") + strings.Count(string(data), "\r") // either ends one
 		inside := func(err error) {
 			var fault *jobfile.Fault
 			if !errors.As(err, &fault) {
@@ -187,7 +187,7 @@ func FuzzJobFile(f *testing.F) {
 			if fault.Line == 0 && fault.Column == 0 {
 				return // of the file as a whole
 			}
-			if fault.Line < 1 || fault.Line > len(lines)+1 || fault.Column < 1 || fault.Column > len(data)+2 {
+			if fault.Line < 1 || fault.Line > lines || fault.Column < 1 || fault.Column > len(data)+2 {
 				t.Fatalf("%d:%d is outside of the file: %v", fault.Line, fault.Column, err)
 			}
 			if text := err.Error(); strings.Contains(text, "\n") {
