@@ -207,7 +207,7 @@ var steps = []struct {
 		return ops.Jobs(ctx, ruqi.JobQuery{Cursor: "wrong"})
 	}},
 	{"run, wait and read", func(ctx context.Context, ops ruqi.Operations) (any, error) {
-		run, err := ops.RunNow(ctx, "a", json.RawMessage(`{"m":2}`))
+		run, err := ops.RunNow(ctx, "a", json.RawMessage(`{"Name":"two"}`))
 		if err != nil {
 			return nil, err
 		}
@@ -313,10 +313,10 @@ var steps = []struct {
 	}},
 	{"runs that were executed", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		page, err := ops.Runs(ctx, ruqi.RunQuery{Executed: true, Job: "a", Offset: 1, Limit: 1})
-		if err == nil && (page.Total == nil || *page.Total < 2) {
-			err = fmt.Errorf("the total is %v", page.Total)
+		if err != nil || page.Total == nil || *page.Total < 2 {
+			return nil, fmt.Errorf("a page without a total of at least 2: %+v, %w", page, err)
 		}
-		return []any{page, page.Total}, err
+		return []any{page, *page.Total}, nil
 	}},
 	{"runs without a total", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		page, err := ops.Runs(ctx, ruqi.RunQuery{Executed: true, Job: "a", Causes: []ruqi.Cause{ruqi.CauseManual}})
