@@ -82,7 +82,8 @@ type JobStore interface {
 	// now if nil), ExitCode, Signal, CPU, MaxRSS are taken from Done.Run; its Result if it is not nil, and its Progress
 	// with its ProgressText if Progress is not nil: else those that the row has stay. Done.Again is
 	// inserted as a new row in the same step (its ID is set), with its Due kept and, if Due is zero, now; for a job that is
-	// gone it ends as cancelled at once, since nobody could ever start it.
+	// gone it ends as cancelled at once, since nobody could ever start it. It is left out, its ID being 0, for a run that has CancelBy:
+	// who asked for its end does not want it again.
 	// EndJob, if not empty, finishes the run's job with that reason: no next time; an already
 	// finished or removed job stays. RemoveJob deletes the job in the same step if it is finished
 	// and none of its runs is queued or running any more.

@@ -184,6 +184,43 @@ func TestACancelledRunIsNotTriedAgain(t *testing.T) {
 	})
 }
 
+// Nor is one whose end was asked for on another instance, when it fails before its own has heard of that.
+func TestARunThatFailsAfterItsCancelIsNotTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{Store: memory.Open(memory.Options{})}
+		registry := newRegistry()
+		ruqi.Func(registry, "fail", func(ctx context.Context, _ struct{}) error { return errors.Join(sleeping(time.Minute)(ctx), errBroken) })
+		s := newScheduler(t, g, registry, ruqi.Options{Lease: 10 * time.Minute})
+		other := newScheduler(t, g.Store, registry, ruqi.Options{Instance: "other"}) // not started
+		retrying := 0
+		s.Listen(func(ruqi.Event) { retrying++ }, ruqi.EventRunRetrying)
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Hour), Task: ruqi.Call("fail", nil), Policy: ruqi.Policy{Retry: &ruqi.Retry{Max: 3}}}, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour + 30*time.Second)
+		g.refuse.Store(true) // it cannot hear
+		if _, err := other.CancelRun(t.Context(), runs(t, other, "x")[0].ID, "me"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		g.refuse.Store(false)
+		time.Sleep(10 * time.Minute)
+		all := runs(t, s, "x")
+		if len(all) != 1 || all[0].State != ruqi.RunFailed || all[0].CancelBy != "me" {
+			t.Errorf("the runs are %v", states(all))
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if retrying != 0 {
+			t.Errorf("%d times it was told that the run is tried again", retrying)
+		}
+	})
+}
+
 // A job that is removed when it has finished stays until its last attempt has ended.
 func TestAFinishedJobStaysForItsAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

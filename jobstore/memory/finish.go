@@ -67,7 +67,7 @@ func (s *Store) finish(r *run, d *ruqi.Done, now int64) {
 	r.setEnd(&d.Run)
 	s.end(r, state, d.Run.Reason, at)
 	h := r.history
-	if d.Again != nil {
+	if d.Again != nil && (r.rest == nil || r.rest.cancelBy == "") {
 		if d.Again.Due.IsZero() {
 			d.Again.Due = timeOf(now)
 		}

@@ -259,9 +259,13 @@ const sqlEndJob = `UPDATE rq_job SET state = 2, reason = $2, next_nominal = NULL
 func (st *step) effects(b *pgx.Batch, done []*ruqi.Done, jobs jobsOf) error {
 	again := &newRuns{}
 	again.grow(len(done))
+	asked, err := st.asked(done)
+	if err != nil {
+		return err
+	}
 	for _, d := range done {
 		job := jobs[d.Run.ID]
-		if d.Again != nil {
+		if d.Again != nil && !asked[d.Run.ID] {
 			next := *d.Again // as it came, however often the step begins anew
 			next.ID = 0
 			if err := st.again(b, again, &next, job); err != nil {
@@ -290,6 +294,29 @@ func (st *step) effects(b *pgx.Batch, done []*ruqi.Done, jobs jobsOf) error {
 		return err
 	}
 	return nil
+}
+
+const sqlAsked = `SELECT r.id FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id AND r.cancel_by IS NOT NULL`
+
+// asked tells which of the runs that would have a next attempt were asked to end.
+func (st *step) asked(done []*ruqi.Done) (map[int64]bool, error) {
+	var ids []int64
+	for _, d := range done {
+		if d.Again != nil {
+			ids = append(ids, d.Run.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	asked := map[int64]bool{}
+	err := st.query(sqlAsked, []any{ids}, func(rows pgx.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		asked[id] = true
+		return err
+	})
+	return asked, err
 }
 
 // again prepares the next attempt. Without its job it is cancelled at once, as the queued

@@ -75,6 +75,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "run by id", sql: sqlRunByID},
 		{name: "cancel queued", sql: sqlCancelQueued},
 		{name: "cancel running", sql: sqlCancelRunning},
+		{name: "asked", sql: sqlAsked},
 		{name: "cancel job", sql: sqlCancelJob, sort: "locks in the order of ids"},
 		{name: "cancel batches", sql: sqlCancelBatches, sort: "locks in the order of ids"},
 		{name: "hasten", sql: sqlHasten, sort: "locks in the order of ids"},

@@ -90,7 +90,7 @@ func (st *step) afterFinish(done *ruqi.Done) error {
 	if err != nil {
 		return err
 	}
-	if done.Again != nil {
+	if done.Again != nil && run.CancelBy == "" {
 		if done.Again.ID, err = st.again(*done.Again, job); err != nil {
 			return err
 		}
