@@ -59,14 +59,14 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 		if err != nil {
 			return &asIs{err}
 		}
-		err = c.query(sql, args, func(r row) error {
+		page.Total, err = total(c, &query, len(jobs) <= fewJobs)
+		if err != nil || page.Total != nil && *page.Total <= int64(query.Offset) {
+			return err // there is nothing to look for
+		}
+		return c.query(sql, args, func(r row) error {
 			page.Runs = append(page.Runs, scanRun(r))
 			return nil
 		})
-		if err == nil {
-			page.Total, err = total(c, &query, len(jobs) <= fewJobs)
-		}
-		return err
 	})
 	var own *asIs
 	if errors.As(err, &own) {
@@ -123,15 +123,23 @@ func runsQuery(query ruqi.RunQuery, jobs []string, limit int) (sql string, args 
 	switch {
 	case len(query.IDs) > 0:
 		f.add("r.id IN (SELECT value FROM json_each(?))", jsonOf(query.IDs))
+	case query.Job != "" && sqlstore.BadOnly(query.States):
+		table = "rq_run r INDEXED BY rq_run_bad"
+		f.add(bad)
 	case query.Job != "":
 		table = "rq_run r INDEXED BY rq_run_job"
 	case query.Name != "" && len(jobs) <= fewJobs:
 		if _, err := f.states(query.States, table, false, far); err != nil {
 			return "", nil, err
 		}
-		f.each("rq_run_job", "r.job_id = ?", padded(jobs), far)
+		index := "rq_run_job"
+		if sqlstore.BadOnly(query.States) {
+			index = "rq_run_bad"
+			f.add(bad)
+		}
+		f.each(index, "r.job_id = ?", padded(jobs), far)
 		query.States = nil // said
-	case query.Name != "":
+	case query.Name != "" && !sqlstore.BadOnly(query.States):
 		table = "rq_run r NOT INDEXED"
 	}
 	if len(query.States) > 0 {
@@ -142,6 +150,9 @@ func runsQuery(query ruqi.RunQuery, jobs []string, limit int) (sql string, args 
 	}
 	return "SELECT " + runColumns + " FROM " + table + runMore + f.where() + " ORDER BY r.id DESC LIMIT ? OFFSET ?", append(f.args, limit, query.Offset), nil
 }
+
+// bad is the condition of the index of executed runs that did not succeed.
+const bad = "r.state > 2 AND r.state < 7"
 
 // padded repeats the last job until there are 1, 4, 16 or 64 of them: as many statements are kept as there are texts.
 func padded(jobs []string) []any {

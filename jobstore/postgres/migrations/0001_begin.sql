@@ -97,6 +97,8 @@ CREATE INDEX rq_run_queued ON rq_run (due) WHERE state = 0;
 CREATE INDEX rq_run_cancel ON rq_run (instance, epoch) WHERE state = 1 AND cancel_by IS NOT NULL;
 -- All but the common end, so that the rare states are found among many successes.
 CREATE INDEX rq_run_state ON rq_run (state, id) WHERE state > 2;
+-- Executed runs that did not succeed, of a job.
+CREATE INDEX rq_run_bad ON rq_run (job_id, id) WHERE state > 2 AND state < 7;
 -- All but the schedule's.
 CREATE INDEX rq_run_cause ON rq_run (cause, id) WHERE cause <> 0;
 -- For retention by age; new entries come at its end.
