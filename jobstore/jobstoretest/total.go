@@ -284,7 +284,7 @@ func (p *probe) edits(job, name string, state ruqi.RunState, n int) ([]ruqi.Run,
 }
 
 func runsOfAName(p *probe) {
-	const many = 150
+	const many = 300
 	var ids []string
 	for i := range many {
 		ids = append(ids, fmt.Sprintf("job%03d", i))

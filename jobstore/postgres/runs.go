@@ -17,7 +17,7 @@ import (
 const runSort = "run"
 
 // fewJobs is up to how many jobs a name's runs are looked for job by job. With more the walk down the ids meets them soon.
-const fewJobs = 64
+const fewJobs = 256 // about as many rows either way, where 100,000 jobs have a history
 
 const sqlNameJobs = `SELECT count(*) FROM (SELECT FROM rq_run_name n WHERE n.name = $1 LIMIT $2) n`
 

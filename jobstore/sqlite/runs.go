@@ -36,7 +36,7 @@ func (f *filter) where() string {
 const runSort = "run"
 
 // fewJobs is up to how many jobs a name's runs are looked for job by job. With more the walk down the ids meets them soon.
-const fewJobs = 64
+const fewJobs = 256 // about as many rows either way, where 100,000 jobs have a history
 
 const sqlNameJobs = `SELECT job_id FROM rq_run_name WHERE name = ? LIMIT ?`
 
@@ -154,7 +154,7 @@ func runsQuery(query ruqi.RunQuery, jobs []string, limit int) (sql string, args 
 // bad is the condition of the index of executed runs that did not succeed.
 const bad = "r.state > 2 AND r.state < 7"
 
-// padded repeats the last job until there are 1, 4, 16 or 64 of them: as many statements are kept as there are texts.
+// padded repeats the last job until there are 1, 4, 16, 64 or 256 of them: as many statements are kept as there are texts.
 func padded(jobs []string) []any {
 	n, last := 1, ""
 	for n < len(jobs) {

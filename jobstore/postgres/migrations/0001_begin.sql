@@ -28,10 +28,11 @@ CREATE TABLE rq_definition (
   -- The job runs when an instance starts.
   on_start boolean NOT NULL DEFAULT false
 );
-CREATE UNIQUE INDEX rq_definition_id ON rq_definition (id);
-CREATE INDEX rq_definition_name ON rq_definition (name, id);
-CREATE INDEX rq_definition_created ON rq_definition (created, id);
-CREATE INDEX rq_definition_newest ON rq_definition (created DESC, id);
+-- With seq, so that what a page passes over is passed over in the index alone.
+CREATE UNIQUE INDEX rq_definition_id ON rq_definition (id) INCLUDE (seq);
+CREATE INDEX rq_definition_name ON rq_definition (name, id) INCLUDE (seq);
+CREATE INDEX rq_definition_created ON rq_definition (created, id) INCLUDE (seq);
+CREATE INDEX rq_definition_newest ON rq_definition (created DESC, id) INCLUDE (seq);
 CREATE INDEX rq_definition_start ON rq_definition (id) WHERE on_start;
 
 -- What changes with each fire, kept narrow. Its row is the job's lock. It has no index but those that
