@@ -14,7 +14,7 @@ func FuzzRead(f *testing.F) {
 	for _, s := range samples(f) {
 		f.Add(s.data, s.options.System, false)
 	}
-	for _, text := range []string{"", "\n", "\r\n\r", "@", "@every", "-", "* * * * *", "* * * * * %", `* * * * * \%\\%\%\`, "~~ * * * * x", "A='", "\"=", "\ufeff* * * * * x", "\x00", "1,~ * * * * a%b%%c\\%\\"} {
+	for _, text := range []string{"", "\n", "\r\n\r", "@", "@every", "-", "* * * * *", "* * * * * %", `* * * * * \%\\%\%\`, "~~ * * * * x", "A='", "\"=", "\ufeff* * * * * x", "\x00", "SHELL=\n@every_minute x", "1,~ * * * * a%b%%c\\%\\"} {
 		f.Add([]byte(text), false, true)
 	}
 	registry := standard.Registry(standard.Options{})

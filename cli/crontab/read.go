@@ -169,6 +169,11 @@ func (r *reader) set(name, value string) {
 		return
 	case "RANDOM_DELAY":
 		r.setDelay(value)
+	case "SHELL":
+		if value == "" {
+			value = defaultShell
+			r.note("SHELL is empty, with which cron starts nothing; the jobs below have %s", defaultShell)
+		}
 	}
 	r.env = maps.Clone(r.env)
 	r.env[name] = value

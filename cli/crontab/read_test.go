@@ -47,6 +47,10 @@ func TestPlacesOfVariables(t *testing.T) {
 	if s.Task.Dir != "/srv/x" || s.Task.Env["HOME"] != "/srv/x" || s.Task.Shell != "/bin/bash" || s.Task.Env["SHELL"] != "/bin/bash" {
 		t.Errorf("HOME and SHELL: %+v", s.Task)
 	}
+	s = one(t, "SHELL=\n@daily true", crontab.Options{})
+	if s.Task.Shell != "/bin/sh" || s.Task.Env["SHELL"] != "/bin/sh" {
+		t.Errorf("an empty SHELL: %+v", s.Task)
+	}
 	s = one(t, "@daily alice true", crontab.Options{System: true, Home: func(user string) string { return "/home/" + user }})
 	if s.Task.Dir != "/home/alice" {
 		t.Errorf("cron starts at home, this in %q", s.Task.Dir)
