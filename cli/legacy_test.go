@@ -100,10 +100,25 @@ func TestRuqiIsClosedUnlessItIsOpened(t *testing.T) {
 		t.Errorf("%d from another network", status)
 	}
 	cmd := program(t, t.TempDir(), "serve", "--store", "memory:", "--listen", "127.0.0.1:0")
-	cmd.Env = append(cmd.Env, "RUQI_LEGACY_OPEN=10.0.0.0/8,127.0.0.1", "RUQI_LEGACY_GET=true", "RUQI_LEGACY_PROGRAMS=sh")
+	cmd.Env = append(cmd.Env, "RUQI_LEGACY_OPEN=10.0.0.0/8,127.0.0.1", "RUQI_LEGACY_GET=true", "RUQI_LEGACY_PROGRAMS=sh", "RUQI_LEGACY_HOST=tasks.example.org")
 	open := start(t, t.TempDir(), cmd)
 	if status, stat, _ := open.old("get_jobs", "", ""); status != 200 || stat != "OK" {
 		t.Errorf("%d %s from an open network", status, stat)
+	}
+	for host, want := range map[string]int{"tasks.example.org": 200, "evil.example.org": 403} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, open.url+"/ruqi/get_jobs", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = host
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close() // the status says it
+		if resp.StatusCode != want {
+			t.Errorf("called %s it answers %d, want %d", host, resp.StatusCode, want)
+		}
 	}
 	if status := open.get("/ruqi/wakeup", ""); status != 200 {
 		t.Errorf("a change by GET: %d", status)
