@@ -105,14 +105,10 @@ func jobsQuery(query ruqi.JobQuery, limit int) (page string, pageArgs []any, tot
 		most += " OFFSET " + paged.value(query.Offset)
 	}
 	from := fromJobs
-	if len(total.terms) == 0 && (query.Offset > 0 || sort == ruqi.SortNext) {
-		// What is passed over, or sorted, is so in one table alone.
-		narrow := "rq_definition d"
-		if sort == ruqi.SortNext {
-			narrow = "rq_job j"
-		}
-		from = " FROM (SELECT seq FROM " + narrow + paged.where() + " ORDER BY " + order.by + most + ") p JOIN rq_definition d ON d.seq = p.seq JOIN rq_job j ON j.seq = p.seq"
-		return "SELECT " + jobColumns + from + " ORDER BY " + order.by, paged.args, total, order, nil
+	if len(total.terms) == 0 && query.Offset > 0 && sort != ruqi.SortNext {
+		// What is passed over is passed over in an index alone.
+		from = " FROM (SELECT d.seq FROM rq_definition d ORDER BY " + order.by + most + ") p JOIN rq_definition d ON d.seq = p.seq JOIN rq_job j ON j.seq = p.seq"
+		most = ""
 	}
 	page = "SELECT " + jobColumns + from + paged.where() + " ORDER BY " + order.by + most
 	return page, paged.args, total, order, nil
