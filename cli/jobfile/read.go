@@ -52,7 +52,7 @@ func Read(name string, data []byte) ([]*Document, error) {
 		return nil, fault
 	}
 	tokens := lexer.Tokenize(string(data))
-	if fault := tooMuch(tokens); fault != nil {
+	if fault := TooMuch(tokens, maxTold, noAnchors); fault != nil {
 		fault.File = name
 		return nil, fault
 	}
@@ -153,9 +153,10 @@ func signInFront(data []byte, line int) string {
 	return ""
 }
 
-// tooMuch refuses, before it is parsed, what no job has and the parser takes the square of its length for: deep nesting, hosts
-// of anchors and aliases, and lists that follow on each other.
-func tooMuch(tokens token.Tokens) *Fault {
+// TooMuch refuses, before it is parsed, what no file of jobs has and the parser takes the square of its length for, in time and
+// memory: deep nesting, lists that follow on each other, and more
+// anchors and aliases than most, of which told tells.
+func TooMuch(tokens token.Tokens, most int, told string) *Fault {
 	flow, anchors := 0, 0
 	var blocks []int // columns
 	fault := func(t *token.Token, message string) *Fault {
@@ -165,8 +166,8 @@ func tooMuch(tokens token.Tokens) *Fault {
 		column := t.Position.Column
 		switch t.Type {
 		case token.AnchorType, token.AliasType, token.TagType, token.MergeKeyType:
-			if anchors++; anchors > maxTold {
-				return fault(t, noAnchors)
+			if anchors++; anchors > most {
+				return fault(t, told)
 			}
 		case token.SequenceStartType, token.MappingStartType:
 			if p := t.Prev; p != nil && (p.Type == token.SequenceEndType || p.Type == token.MappingEndType) && p.Position.Line == t.Position.Line {

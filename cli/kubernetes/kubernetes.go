@@ -51,6 +51,9 @@ const (
 	defaultGrace        = 30 * time.Second
 )
 
+// maxAnchors bounds the anchors, aliases, tags and merges of a file: more than anybody writes.
+const maxAnchors = 1000
+
 type manifest struct {
 	APIVersion string `yaml:"apiVersion"`
 	Kind       string `yaml:"kind"`
@@ -113,7 +116,12 @@ func Read(name string, data []byte, options Options) (Result, error) {
 	if !utf8.Valid(data) {
 		return r, fmt.Errorf("%s: not UTF-8", name)
 	}
-	tokens, _ := jobfile.WithoutEmpty(lexer.Tokenize(string(data))) // templates leave documents without content
+	tokens := lexer.Tokenize(string(data))
+	if fault := jobfile.TooMuch(tokens, maxAnchors, fmt.Sprintf("more than %d anchors, aliases, merges and tags", maxAnchors)); fault != nil {
+		fault.File = name
+		return r, fault
+	}
+	tokens, _ = jobfile.WithoutEmpty(tokens) // templates leave documents without content
 	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		var fault yaml.Error

@@ -258,6 +258,19 @@ func TestTextsThatAreNotUTF8(t *testing.T) {
 	}
 }
 
+// What would take the time and the memory of the whole machine to parse is refused before.
+func TestWhatNoManifestHasIsNotParsed(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Repeat("[", 1_000_000):        "x.yaml:1:65: more than 64 levels deep",
+		strings.Repeat("- ", 100_000):         "x.yaml:1:129: more than 64 levels deep",
+		strings.Repeat("a: *b\n", 1001) + "c": "x.yaml:1001:4: more than 1000 anchors, aliases, merges and tags",
+	} {
+		if _, err := kubernetes.Read("x.yaml", []byte(text), kubernetes.Options{}); err == nil || err.Error() != want {
+			t.Errorf("%.20q: %v, want %s", text, err, want)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"01-beta-folded.yaml", "03-multi-doc.yaml", "05-tz-suspend-replace.yaml"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
