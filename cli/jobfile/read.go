@@ -154,8 +154,7 @@ func signInFront(data []byte, line int) string {
 }
 
 // TooMuch refuses, before it is parsed, what no file of jobs has and the parser takes the square of its length for, in time and
-// memory: deep nesting, lists that follow on each other, and more
-// anchors and aliases than most, of which told tells.
+// memory: deep nesting, lists that follow on each other, and more anchors and aliases than most, of which told tells.
 func TooMuch(tokens token.Tokens, most int, told string) *Fault {
 	flow, anchors := 0, 0
 	var blocks []int // columns
