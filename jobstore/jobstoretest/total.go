@@ -24,6 +24,8 @@ var totalRules = []rule{
 		law: "a page of executed runs tells how many there are, where its query is one that is tallied, before and after each step that starts, ends or deletes runs"},
 	{name: "Runs/no total", check: runsNoTotal,
 		law: "no other page tells a total"},
+	{name: "Runs/name of many jobs", check: runsOfAName,
+		law: "the runs of a name are all those of its jobs, however many these are, and so are their totals"},
 	{name: "race/totals", check: raceTotals,
 		law: "however many end runs and clean at once, totals are those of the rows"},
 }
@@ -279,6 +281,62 @@ func (p *probe) edits(job, name string, state ruqi.RunState, n int) ([]ruqi.Run,
 	})
 	p.clock.move(time.Minute)
 	return runs, err
+}
+
+func runsOfAName(p *probe) {
+	const many = 300
+	var ids []string
+	for i := range many {
+		ids = append(ids, fmt.Sprintf("job%03d", i))
+	}
+	_, runs, err := p.EditJobs(p.ctx, ruqi.JobQuery{IDs: ids}, func(now time.Time, id string, _ *ruqi.JobRecord, _ int) ruqi.Change {
+		job := p.record(id, idle, func(r *ruqi.JobRecord) { r.Name = "crowd" })
+		c := ruqi.Change{Job: &job}
+		for i, state := range []ruqi.RunState{ruqi.RunSucceeded, ruqi.RunMissed, badEnds[int(id[5])%len(badEnds)]} {
+			r := row(id, ruqi.CauseBackfill, state, now.Add(time.Duration(i)*time.Second))
+			r.JobName, r.Finished = "crowd", clonePtr(&r.Nominal)
+			if state.Started() {
+				r.Started = clonePtr(&r.Nominal)
+			}
+			c.Runs = append(c.Runs, r)
+		}
+		return c
+	})
+	p.must("add many jobs of a name", err)
+	p.addJob("alone", idle)
+	p.history("alone", 5, ruqi.RunStates()[2:]...)
+	of := func(states ...ruqi.RunState) []int64 {
+		var list []int64
+		for _, r := range runs {
+			if len(states) == 0 || slices.Contains(states, r.State) {
+				list = append(list, r.ID)
+			}
+		}
+		slices.Sort(list)
+		slices.Reverse(list)
+		return list
+	}
+	for _, c := range []struct {
+		states   []ruqi.RunState
+		executed bool
+		want     []int64
+	}{
+		{nil, false, of()}, {nil, true, of(append(badEnds, ruqi.RunSucceeded)...)},
+		{badEnds, true, of(badEnds...)}, {badEnds[:1], false, of(badEnds[0])}, {[]ruqi.RunState{ruqi.RunMissed, ruqi.RunFailed}, false, of(ruqi.RunMissed, ruqi.RunFailed)},
+		{[]ruqi.RunState{ruqi.RunSucceeded}, true, of(ruqi.RunSucceeded)}, {[]ruqi.RunState{ruqi.RunQueued}, false, nil},
+	} {
+		for _, offset := range []int{0, 40} {
+			query := ruqi.RunQuery{Name: "crowd", States: c.states, Executed: c.executed, Offset: offset}
+			same(p, fmt.Sprintf("runs of %+v", query), runIDs(p.runs(query)), c.want[min(offset, len(c.want)):])
+		}
+	}
+	names := []string{"crowd", "alone"}
+	p.wantTotals("of a name of many jobs", ids[:1], names)
+	for range 3 {
+		_, err := p.Clean(p.ctx, ruqi.Retention{})
+		p.must("clean", err)
+	}
+	p.wantTotals("of a name of many jobs after a clean", ids[:1], names)
 }
 
 func runsNoTotal(p *probe) {

@@ -106,7 +106,7 @@ func jobsQuery(query ruqi.JobQuery, limit int) (page string, pageArgs []any, tot
 	}
 	from := fromJobs
 	if len(total.terms) == 0 && query.Offset > 0 && sort != ruqi.SortNext {
-		// What is passed over is passed over in one table alone.
+		// What is passed over is passed over in an index alone.
 		from = " FROM (SELECT d.seq FROM rq_definition d ORDER BY " + order.by + most + ") p JOIN rq_definition d ON d.seq = p.seq JOIN rq_job j ON j.seq = p.seq"
 		most = ""
 	}

@@ -186,6 +186,8 @@ func TestPagesOfRareRunsHaveTheirIndex(t *testing.T) {
 		{ruqi.RunQuery{Causes: []ruqi.Cause{ruqi.CauseManual, ruqi.CauseStartup}}, "rq_run_cause"},
 		{ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunLost, ruqi.RunFailed}}, "rq_run_state"},
 		{ruqi.RunQuery{Job: "x"}, "rq_run_job"},
+		{ruqi.RunQuery{Job: "x", States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunLost}}, "rq_run_bad"},
+		{ruqi.RunQuery{Name: "x", States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunLost}}, "rq_run_bad"},
 	} {
 		sql, _, err := runsQuery(c.query, true, 50)
 		if err != nil {

@@ -17,7 +17,7 @@ import (
 const runSort = "run"
 
 // fewJobs is up to how many jobs a name's runs are looked for job by job. With more the walk down the ids meets them soon.
-const fewJobs = 64
+const fewJobs = 256 // about as many rows either way, where 100,000 jobs have a history
 
 const sqlNameJobs = `SELECT count(*) FROM (SELECT FROM rq_run_name n WHERE n.name = $1 LIMIT $2) n`
 
@@ -108,6 +108,21 @@ func runsQuery(query ruqi.RunQuery, few bool, limit int) (sql string, args []any
 		f.add(executed)
 		also = " AND " + strings.ReplaceAll(executed, "r.", "n.")
 	}
+	ofStates, badOnly := "", sqlstore.BadOnly(query.States)
+	if len(query.States) > 0 {
+		codes := make([]int16, len(query.States))
+		for i, state := range query.States {
+			code, err := sqlstore.RunStateCode(state)
+			if err != nil {
+				return "", nil, ruqi.Invalid("/states", string(state), "a run has no such state")
+			}
+			codes[i] = int16(code)
+		}
+		ofStates = ".state = ANY (" + f.value(codes) + "::smallint[])"
+		if badOnly {
+			f.add("r.state > 2 AND r.state < 7")
+		}
+	}
 	if len(query.IDs) > 0 {
 		f.add("r.id = ANY (" + f.value(query.IDs) + "::bigint[])")
 	}
@@ -118,20 +133,28 @@ func runsQuery(query ruqi.RunQuery, few bool, limit int) (sql string, args []any
 	if query.Name != "" {
 		name := f.value(query.Name)
 		f.add("r.job_name = " + name)
-		if query.Job == "" && len(query.IDs) == 0 && few {
-			page := "OFFSET 0"
-			if len(query.States) == 0 && len(query.Causes) == 0 && query.From == nil && query.To == nil {
+		switch {
+		case query.Job != "" || len(query.IDs) > 0:
+		case few:
+			inner, page := also, "OFFSET 0"
+			if ofStates != "" {
+				inner += " AND n" + ofStates
+			}
+			if badOnly {
+				inner += " AND n.state > 2 AND n.state < 7"
+			}
+			if len(query.Causes) == 0 && query.From == nil && query.To == nil {
 				page = "ORDER BY n.id DESC LIMIT " + f.value(far) // no job gives more than a page
 			}
-			from = "rq_run_name m CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.job_id = m.job_id AND n.job_name = m.name AND n.id < " + under + also + " " + page + ") r"
+			from = "rq_run_name m CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.job_id = m.job_id AND n.job_name = m.name AND n.id < " + under + inner + " " + page + ") r"
 			f.add("m.name = " + name)
+		default:
+			also += " AND n.job_name = " + name
 		}
 	}
-	alone := from == "rq_run r" && query.Job == "" && query.Name == "" && len(query.IDs) == 0 && query.From == nil && query.To == nil
+	alone := from == "rq_run r" && query.Job == "" && len(query.IDs) == 0 && query.From == nil && query.To == nil
 	if len(query.States) > 0 {
-		if from, err = f.states(query.States, from, under, also, alone && len(query.Causes) == 0, far); err != nil {
-			return "", nil, err
-		}
+		from = f.states(query.States, ofStates, from, under, also, alone && len(query.Causes) == 0, far)
 	}
 	if len(query.Causes) > 0 {
 		codes := make([]int16, len(query.Causes))
@@ -165,32 +188,29 @@ func runsQuery(query ruqi.RunQuery, few bool, limit int) (sql string, args []any
 // states adds the term of the states, and returns the tables to read. Those alive and the rare ends have indexes of their own;
 // successes are most of the history, and the walk down the ids meets them at once. below is the id that the page is under, also
 // the terms of what else is asked for, alone says that nothing more is, far how many rows the page needs.
-func (f *filter) states(states []ruqi.RunState, from, below, also string, alone bool, far int) (string, error) {
-	codes := make([]int16, 0, len(states))
+func (f *filter) states(states []ruqi.RunState, term, from, below, also string, alone bool, far int) string {
 	alive, rare, common := false, false, false
 	for _, state := range states {
-		code, err := sqlstore.RunStateCode(state)
-		if err != nil {
-			return "", ruqi.Invalid("/states", string(state), "a run has no such state")
-		}
-		if !slices.Contains(codes, int16(code)) {
-			codes = append(codes, int16(code))
-		}
 		alive = alive || !state.Ended()
 		common = common || state == ruqi.RunSucceeded
 		rare = rare || state.Ended() && state != ruqi.RunSucceeded
 	}
-	list := f.value(codes)
-	f.add("r.state = ANY (" + list + "::smallint[])")
+	f.add("r" + term)
 	switch {
 	case common:
 	case alive && !rare:
 		f.add("r.state < 2")
 	case rare && !alive && alone: // each state from its own end of the index, and no more of it than a page
-		return "unnest(" + list + "::smallint[]) s (state) CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.state = s.state AND n.state > 2 AND n.id < " +
-			below + also + " ORDER BY n.id DESC LIMIT " + f.value(far) + ") r", nil
+		codes := make([]int16, 0, len(states))
+		for _, state := range states {
+			if code, _ := sqlstore.RunStateCode(state); !slices.Contains(codes, int16(code)) { // it is one: the term has been made
+				codes = append(codes, int16(code))
+			}
+		}
+		return "unnest(" + f.value(codes) + "::smallint[]) s (state) CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.state = s.state AND n.state > 2 AND n.id < " +
+			below + also + " ORDER BY n.id DESC LIMIT " + f.value(far) + ") r"
 	}
-	return from, nil
+	return from
 }
 
 // runByID reads one run under its lock, and reports ruqi.ErrNotFound.

@@ -156,8 +156,9 @@ const (
 	totalOf    = ` UNION ALL SELECT count(*) FILTER (WHERE r.state = 2), count(*) FILTER (WHERE r.state <> 2) FROM `
 	totalAbove = `r.id > (SELECT m.run FROM rq_tally_mark m WHERE m.one = 1) AND ` + executed
 	totalTail  = totalOf + `rq_run r WHERE ` + totalAbove
-	totalList  = totalOf + `rq_untallied u CROSS JOIN rq_run r WHERE r.id = u.run_id AND ` + executed
-	totalName  = totalSum + `scope = 2 AND a = $1 UNION ALL SELECT succeeded, others FROM rq_tally WHERE scope = 1 AND a = $1 AND b = $1`
+	// OFFSET 0: from the list, which is short, to the runs, and never from the many runs of a job to the list.
+	totalList = totalOf + `rq_untallied u CROSS JOIN LATERAL (SELECT * FROM rq_run r WHERE r.id = u.run_id AND ` + executed + ` OFFSET 0) r WHERE true`
+	totalName = totalSum + `scope = 2 AND a = $1 UNION ALL SELECT succeeded, others FROM rq_tally WHERE scope = 1 AND a = $1 AND b = $1`
 
 	sqlTotalAll     = totalSum + `scope = 0` + totalTail + totalList + `) t`
 	sqlTotalJob     = totalSum + `scope = 1 AND a = $1` + totalTail + ` AND r.job_id = $1` + totalList + ` AND r.job_id = $1) t`

@@ -51,7 +51,7 @@ func jobFilter(query ruqi.JobQuery) (filter, error) {
 // term that goes on behind a cursor, and the ORDER BY.
 type jobOrder struct {
 	from, after, by string
-	// narrow is the table whose index alone has the order; empty: none has.
+	// narrow is the table that alone has the order.
 	narrow string
 	// cursor tells the place of a job, args the values of the marks in after.
 	cursor func(*ruqi.JobRecord) sqlstore.Cursor
@@ -59,6 +59,7 @@ type jobOrder struct {
 }
 
 const byID = `rq_job j CROSS JOIN rq_definition d ON d.seq = j.seq`
+const byStart = `rq_definition d INDEXED BY rq_definition_start CROSS JOIN rq_job j ON j.seq = d.seq`
 const byDefinition = `rq_definition d CROSS JOIN rq_job j ON j.seq = d.seq`
 
 var jobOrders = map[ruqi.JobSort]jobOrder{
@@ -71,7 +72,7 @@ var jobOrders = map[ruqi.JobSort]jobOrder{
 	// narrow table is sorted, of which only a page is kept.
 	ruqi.SortNext: {
 		from: byID, after: "(j.next_due IS NULL, ifnull(j.next_due, 0), j.id) > (?, ?, ?)",
-		by: "j.next_due IS NULL, j.next_due, j.id",
+		by: "j.next_due IS NULL, j.next_due, j.id", narrow: "rq_job j",
 		cursor: func(j *ruqi.JobRecord) sqlstore.Cursor {
 			c := sqlstore.Cursor{ID: j.ID, None: j.NextDue == nil}
 			if j.NextDue != nil {
@@ -125,7 +126,14 @@ func jobsQuery(query ruqi.JobQuery, limit int) (page, total string, pageArgs, to
 	if err != nil {
 		return "", "", nil, nil, order, err
 	}
-	total, totalArgs = "SELECT count(*) FROM "+byID+f.where(), f.args
+	from := byID
+	if query.OnStart { // which are few, and have an index
+		from = byStart
+		if sort == ruqi.SortID {
+			order.from, order.by, order.after = byStart, "d.id", "d.id > ?"
+		}
+	}
+	total, totalArgs = "SELECT count(*) FROM "+from+f.where(), f.args
 	if len(f.terms) == 0 {
 		total = "SELECT count(*) FROM rq_definition"
 	}
@@ -138,11 +146,11 @@ func jobsQuery(query ruqi.JobQuery, limit int) (page, total string, pageArgs, to
 		paged.add(order.after, order.args(cursor)...)
 	}
 	page = "SELECT " + jobColumns + " FROM " + order.from
-	if len(f.terms) == 0 && query.Offset > 0 && order.narrow != "" {
-		// What is passed over is passed over in the index alone.
+	if len(f.terms) == 0 && (query.Offset > 0 || sort == ruqi.SortNext) {
+		// What is passed over, or sorted, is so in the narrow table or its index alone.
 		alias := order.narrow[len(order.narrow)-1:]
-		page += " WHERE " + alias + ".seq IN (SELECT " + alias + ".seq FROM " + order.narrow + " ORDER BY " + order.by + " LIMIT ? OFFSET ?) ORDER BY " + order.by
-		return page, total, []any{limit, query.Offset}, totalArgs, order, nil
+		page += " WHERE " + alias + ".seq IN (SELECT " + alias + ".seq FROM " + order.narrow + paged.where() + " ORDER BY " + order.by + " LIMIT ? OFFSET ?) ORDER BY " + order.by
+		return page, total, append(paged.args, limit, query.Offset), totalArgs, order, nil
 	}
 	page += paged.where() + " ORDER BY " + order.by + " LIMIT ? OFFSET ?"
 	return page, total, append(paged.args, limit, query.Offset), totalArgs, order, nil

@@ -122,6 +122,8 @@ func plannedStatements(t *testing.T) []planned {
 		"executed runs":       {Executed: true},
 		"executed, of a job":  {Executed: true, Job: "a"},
 		"executed, of a name": {Executed: true, Name: "a", Offset: 100},
+		"bad runs of a job":   {Executed: true, Job: "a", States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunLost}},
+		"bad runs of a name":  {Executed: true, Name: "a", States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunLost}},
 		"executed and bad":    {Executed: true, States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunTimedOut, ruqi.RunCancelled, ruqi.RunLost}},
 	} {
 		sql, _, err := runsQuery(query, nil, 50)
@@ -173,6 +175,10 @@ func plannedStatements(t *testing.T) []planned {
 			p.scan = "walks the index in its order up to a page"
 		case "":
 			if len(query.IDs) > 0 {
+				break
+			}
+			if query.OnStart {
+				p.scan = "the index holds the jobs that run on start"
 				break
 			}
 			p.scan = "walks the index in its order up to a page"

@@ -36,7 +36,7 @@ func (f *filter) where() string {
 const runSort = "run"
 
 // fewJobs is up to how many jobs a name's runs are looked for job by job. With more the walk down the ids meets them soon.
-const fewJobs = 64
+const fewJobs = 256 // about as many rows either way, where 100,000 jobs have a history
 
 const sqlNameJobs = `SELECT job_id FROM rq_run_name WHERE name = ? LIMIT ?`
 
@@ -59,14 +59,14 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 		if err != nil {
 			return &asIs{err}
 		}
-		err = c.query(sql, args, func(r row) error {
+		page.Total, err = total(c, &query, len(jobs) <= fewJobs)
+		if err != nil || page.Total != nil && *page.Total <= int64(query.Offset) {
+			return err // there is nothing to look for
+		}
+		return c.query(sql, args, func(r row) error {
 			page.Runs = append(page.Runs, scanRun(r))
 			return nil
 		})
-		if err == nil {
-			page.Total, err = total(c, &query, len(jobs) <= fewJobs)
-		}
-		return err
 	})
 	var own *asIs
 	if errors.As(err, &own) {
@@ -123,15 +123,23 @@ func runsQuery(query ruqi.RunQuery, jobs []string, limit int) (sql string, args 
 	switch {
 	case len(query.IDs) > 0:
 		f.add("r.id IN (SELECT value FROM json_each(?))", jsonOf(query.IDs))
+	case query.Job != "" && sqlstore.BadOnly(query.States):
+		table = "rq_run r INDEXED BY rq_run_bad"
+		f.add(bad)
 	case query.Job != "":
 		table = "rq_run r INDEXED BY rq_run_job"
 	case query.Name != "" && len(jobs) <= fewJobs:
 		if _, err := f.states(query.States, table, false, far); err != nil {
 			return "", nil, err
 		}
-		f.each("rq_run_job", "r.job_id = ?", padded(jobs), far)
+		index := "rq_run_job"
+		if sqlstore.BadOnly(query.States) {
+			index = "rq_run_bad"
+			f.add(bad)
+		}
+		f.each(index, "r.job_id = ?", padded(jobs), far)
 		query.States = nil // said
-	case query.Name != "":
+	case query.Name != "" && !sqlstore.BadOnly(query.States):
 		table = "rq_run r NOT INDEXED"
 	}
 	if len(query.States) > 0 {
@@ -143,7 +151,10 @@ func runsQuery(query ruqi.RunQuery, jobs []string, limit int) (sql string, args 
 	return "SELECT " + runColumns + " FROM " + table + runMore + f.where() + " ORDER BY r.id DESC LIMIT ? OFFSET ?", append(f.args, limit, query.Offset), nil
 }
 
-// padded repeats the last job until there are 1, 4, 16 or 64 of them: as many statements are kept as there are texts.
+// bad is the condition of the index of executed runs that did not succeed.
+const bad = "r.state > 2 AND r.state < 7"
+
+// padded repeats the last job until there are 1, 4, 16, 64 or 256 of them: as many statements are kept as there are texts.
 func padded(jobs []string) []any {
 	n, last := 1, ""
 	for n < len(jobs) {

@@ -28,10 +28,11 @@ CREATE TABLE rq_definition (
   -- The job runs when an instance starts.
   on_start boolean NOT NULL DEFAULT false
 );
-CREATE UNIQUE INDEX rq_definition_id ON rq_definition (id);
-CREATE INDEX rq_definition_name ON rq_definition (name, id);
-CREATE INDEX rq_definition_created ON rq_definition (created, id);
-CREATE INDEX rq_definition_newest ON rq_definition (created DESC, id);
+-- With seq, so that what a page passes over is passed over in the index alone.
+CREATE UNIQUE INDEX rq_definition_id ON rq_definition (id) INCLUDE (seq);
+CREATE INDEX rq_definition_name ON rq_definition (name, id) INCLUDE (seq);
+CREATE INDEX rq_definition_created ON rq_definition (created, id) INCLUDE (seq);
+CREATE INDEX rq_definition_newest ON rq_definition (created DESC, id) INCLUDE (seq);
 CREATE INDEX rq_definition_start ON rq_definition (id) WHERE on_start;
 
 -- What changes with each fire, kept narrow. Its row is the job's lock. It has no index but those that
@@ -97,6 +98,8 @@ CREATE INDEX rq_run_queued ON rq_run (due) WHERE state = 0;
 CREATE INDEX rq_run_cancel ON rq_run (instance, epoch) WHERE state = 1 AND cancel_by IS NOT NULL;
 -- All but the common end, so that the rare states are found among many successes.
 CREATE INDEX rq_run_state ON rq_run (state, id) WHERE state > 2;
+-- Executed runs that did not succeed, of a job.
+CREATE INDEX rq_run_bad ON rq_run (job_id, id) WHERE state > 2 AND state < 7;
 -- All but the schedule's.
 CREATE INDEX rq_run_cause ON rq_run (cause, id) WHERE cause <> 0;
 -- For retention by age; new entries come at its end.

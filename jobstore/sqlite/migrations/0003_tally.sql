@@ -30,3 +30,6 @@ CREATE INDEX rq_definition_name ON rq_definition (name, id);
 CREATE INDEX rq_definition_created ON rq_definition (created, id);
 CREATE INDEX rq_definition_newest ON rq_definition (created DESC, id);
 CREATE INDEX rq_definition_start ON rq_definition (id) WHERE on_start = 1;
+
+-- Executed runs that did not succeed, of a job: few among many.
+CREATE INDEX rq_run_bad ON rq_run (job_id) WHERE state > 2 AND state < 7;
