@@ -215,6 +215,26 @@ func TestAGroupGoesWhenItIsEmpty(t *testing.T) {
 	if s.result.Note != "left 1 process behind" {
 		t.Errorf("the note is %q", s.result.Note)
 	}
+	// A service that starts removes what one that was killed left empty, but nothing that another may just be filling.
+	old, young := filepath.Join(dir, command.GroupPrefix+t.Name()+"-old"), filepath.Join(dir, command.GroupPrefix+t.Name()+"-young")
+	for _, d := range []string{old, young} {
+		if err := os.Mkdir(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		defer command.RemoveGroup(d)
+	}
+	if err := os.Chtimes(old, time.Now(), time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := command.OpenCgroupsIn(dir); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(old); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an empty group is still there: %v", err)
+	}
+	if _, err := os.Stat(young); err != nil {
+		t.Errorf("a group that has just been made is gone: %v", err)
+	}
 	group := filepath.Join(dir, fmt.Sprintf("%s%d-*", command.GroupPrefix, 1<<40+os.Getpid()))
 	if found, err := filepath.Glob(group); err != nil || len(found) != 1 {
 		t.Fatalf("its groups are %v, %v", found, err)
