@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -458,15 +459,16 @@ var runFaults = []fault{
 		}
 	}),
 	breaking("forgets the name of a job whose history went", "Clean/names", func(b *broken) {
-		gone := map[string]bool{}
+		var gone atomic.Bool
 		b.clean = func(ctx context.Context, r ruqi.Retention) (int, error) {
 			n, err := b.Store.Clean(ctx, r)
-			page, _ := b.Store.Runs(ctx, ruqi.RunQuery{})
-			gone["a"] = gone["a"] || n > 0 && len(page.Runs) == 0
+			if page, _ := b.Store.Runs(ctx, ruqi.RunQuery{}); n > 0 && len(page.Runs) == 0 {
+				gone.Store(true)
+			}
 			return n, err
 		}
 		b.runs = func(ctx context.Context, q ruqi.RunQuery) (ruqi.RunPage, error) {
-			if gone[q.Name] {
+			if q.Name == "a" && gone.Load() {
 				return ruqi.RunPage{}, nil
 			}
 			return b.Store.Runs(ctx, q)

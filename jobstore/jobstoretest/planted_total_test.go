@@ -2,7 +2,10 @@ package jobstoretest_test
 
 import (
 	"context"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -73,24 +76,24 @@ var totalFaults = []fault{
 		}
 	}),
 	breaking("does not count off what Clean deletes", "Runs/total", func(b *broken) {
-		var gone int64
+		var gone atomic.Int64
 		b.clean = func(ctx context.Context, r ruqi.Retention) (int, error) {
 			n, err := b.Store.Clean(ctx, r)
-			gone += int64(n)
+			gone.Add(int64(n))
 			return n, err
 		}
 		totaling(b, func(q ruqi.RunQuery, page *ruqi.RunPage) {
 			if page.Total != nil && q.Job == "" && q.Name == "" && len(q.States) == 0 {
-				*page.Total += gone
+				*page.Total += gone.Load()
 			}
 		})
 	}),
 	breaking("counts what ran when it was counted as of now", "Runs/total", func(b *broken) {
-		counted := map[int64]bool{} // those that were alive at a clean
+		var counted sync.Map // those that were alive at a clean, by id
 		b.clean = func(ctx context.Context, r ruqi.Retention) (int, error) {
 			page, err := b.Store.Runs(ctx, ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunQueued, ruqi.RunRunning}})
 			for _, run := range page.Runs {
-				counted[run.ID] = true
+				counted.Store(run.ID, true)
 			}
 			if err != nil {
 				return 0, err
@@ -99,7 +102,7 @@ var totalFaults = []fault{
 		}
 		totaling(b, func(_ ruqi.RunQuery, page *ruqi.RunPage) {
 			for _, run := range page.Runs {
-				if counted[run.ID] && page.Total != nil {
+				if _, was := counted.Load(run.ID); was && page.Total != nil {
 					*page.Total--
 				}
 			}
@@ -135,22 +138,20 @@ var totalFaults = []fault{
 		})
 	}),
 	breaking("loses ends from its totals beside a clean", "race/totals", func(b *broken) {
-		lost := int64(0)
-		cleaning := make(chan struct{}, 1)
+		var cleaning atomic.Int32
+		var lost atomic.Bool // a page was read while somebody cleaned
 		b.clean = func(ctx context.Context, r ruqi.Retention) (int, error) {
-			n, err := b.Store.Clean(ctx, r)
-			if n > 0 {
-				select {
-				case cleaning <- struct{}{}:
-					lost = 1
-				default:
-				}
-			}
-			return n, err
+			cleaning.Add(1)
+			defer cleaning.Add(-1)
+			runtime.Gosched() // others come in between
+			return b.Store.Clean(ctx, r)
 		}
 		totaling(b, func(q ruqi.RunQuery, page *ruqi.RunPage) {
-			if page.Total != nil && q.Job == "job0" && len(cleaning) > 0 {
-				*page.Total += lost
+			if cleaning.Load() > 0 {
+				lost.Store(true)
+			}
+			if page.Total != nil && q.Job == "job0" && lost.Load() {
+				*page.Total++
 			}
 		})
 	}),

@@ -175,8 +175,9 @@ var transactionSettings = map[string]string{
 	"enable_bitmapscan": "off",
 	"enable_hashjoin":   "off",
 	"enable_mergejoin":  "off",
-	// To compile a look takes twenty times as long as to plan and run it.
-	"jit": "off",
+	// To compile a look takes twenty times as long as to plan and run it, and so it is with workers of its own for a count.
+	"jit":                             "off",
+	"max_parallel_workers_per_gather": "0",
 }
 
 // connectionSettings hold for every connection that has a session of its own.

@@ -177,7 +177,7 @@ func TestTransactionsBehindPgBouncerHaveTheSettingsOfASession(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	const query = `SELECT name || '=' || setting FROM pg_settings
-		WHERE name ~ '^(enable_(seqscan|bitmapscan|hashjoin|mergejoin)|jit|plan_cache_mode|(lock|statement|idle_in_transaction_session)_timeout)$' ORDER BY 1`
+		WHERE name ~ '^(enable_(seqscan|bitmapscan|hashjoin|mergejoin)|jit|max_parallel_workers_per_gather|plan_cache_mode|(lock|statement|idle_in_transaction_session)_timeout)$' ORDER BY 1`
 	told, err := s.Told(t.Context(), query)
 	if err != nil {
 		t.Fatal(err)
