@@ -51,7 +51,7 @@ func (h *Handler) jobs(ctx context.Context, p *params) (any, error) {
 	}
 	query := ruqi.JobQuery{Name: p.text("job_name"), Sort: ruqi.SortNewest, Offset: offset, Limit: size}
 	if id := p.text("job_id"); id != "" {
-		query.IDs = []string{id}
+		query.IDs, query.Sort = []string{id}, ruqi.SortID // one at the most, which a store finds by its id
 	}
 	if all {
 		query.Limit = ruqi.MaxPage
