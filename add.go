@@ -2,8 +2,87 @@ package ruqi
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
+
+// AddJob implements Operations.
+func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error) {
+	spec, onConflict, err := s.checkAdd(spec, onConflict)
+	if err != nil {
+		return Job{}, "", err
+	}
+	var added Added
+	recs, _, err := s.editOne(ctx, spec.ID, func(now time.Time, old *JobRecord) (change Change, err error) {
+		change, added, err = s.decideAdd(spec, onConflict, old, now)
+		return change, err
+	})
+	if err != nil {
+		return Job{}, "", err
+	}
+	job := s.job(&recs[0])
+	switch added {
+	case Created:
+		s.emit(Event{Kind: EventJobAdded, JobID: job.ID})
+	case Replaced:
+		s.emit(Event{Kind: EventJobModified, JobID: job.ID})
+	}
+	return job, added, nil
+}
+
+// checkAdd checks what can be checked of a job that is to be added without the store.
+func (s *Scheduler) checkAdd(spec JobSpec, onConflict OnConflict) (JobSpec, OnConflict, error) {
+	onConflict, err := onConflict.checked()
+	if err != nil {
+		return spec, "", err
+	}
+	spec, err = s.complete(spec, nil)
+	return spec, onConflict, err
+}
+
+// checked is the word with its default.
+func (c OnConflict) checked() (OnConflict, error) {
+	switch c {
+	case "":
+		return Fail, nil
+	case Fail, Keep, Replace:
+		return c, nil
+	}
+	return "", Invalid("/on_conflict", string(c), "unknown word; accepted are fail, keep and replace")
+}
+
+// decideAdd decides what adding a job does where old is stored under its id; nil: nothing is.
+func (s *Scheduler) decideAdd(spec JobSpec, onConflict OnConflict, old *JobRecord, now time.Time) (change Change, added Added, err error) {
+	switch {
+	case old == nil:
+		added = Created
+		change, err = s.create(spec, now)
+	case onConflict == Fail:
+		err = fmt.Errorf("job %q %w", spec.ID, ErrExists)
+	case onConflict == Keep:
+		added = Kept
+	default:
+		added = Replaced
+		change, err = s.redefine(old, spec, now)
+	}
+	return change, added, err
+}
+
+// create makes the record of a new job.
+func (s *Scheduler) create(spec JobSpec, now time.Time) (Change, error) {
+	if err := unmask(&spec, nil); err != nil {
+		return Change{}, err
+	}
+	spec, err := bind(spec, s.options.Zone, now)
+	if err != nil {
+		return Change{}, err
+	}
+	first, err := firstOf(&spec, nil, now)
+	if err != nil {
+		return Change{}, err
+	}
+	return s.write(&spec, nil, first)
+}
 
 // MaxBatch is how many jobs AddJobs takes in one step of the store: enough that what a step costs does not count, few enough that it does
 // not hold up the fires of others.
