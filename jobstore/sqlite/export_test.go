@@ -14,6 +14,9 @@ func WithStatfs(o Options, statfs func(path string) (int64, error)) Options {
 	return o
 }
 
+// CountSlowly makes one Clean count so many times 500 runs at the most.
+func (s *Store) CountSlowly(steps int) { s.tallySteps = steps }
+
 // ErrPlanted is the fault of BreakCommit.
 var ErrPlanted = errors.New("planted")
 

@@ -80,6 +80,8 @@ type Store struct {
 	wakers map[chan struct{}]struct{}
 
 	sweep sqlstore.Sweep
+	// tallySteps is the constant of that name; tests plant another.
+	tallySteps int
 }
 
 var (
@@ -174,6 +176,8 @@ func newStore(path string, o Options) (*Store, error) {
 		readers: make(chan *conn, o.Readers),
 		closed:  make(chan struct{}),
 		wakers:  map[chan struct{}]struct{}{},
+
+		tallySteps: tallySteps,
 	}
 	for range o.Readers {
 		s.readers <- nil

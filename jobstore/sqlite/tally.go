@@ -66,7 +66,7 @@ func (st *step) tally(statements [3]string, args ...any) error {
 
 // foldTally moves the mark up to the newest run, in short steps.
 func (s *Store) foldTally(ctx context.Context) error {
-	for range tallySteps {
+	for range s.tallySteps {
 		more := false
 		err := s.write(ctx, "tally", func(st *step) (err error) {
 			more, err = st.foldTally()

@@ -30,7 +30,8 @@ func TestAHistoryFromBeforeIsCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := open(t, path, sqlite.Options{Now: func() time.Time { return start }})
-	const rows, jobs = 150_000, 10
+	s.CountSlowly(4)
+	const rows, jobs = 5_000, 10
 	fill(t, s, rows, jobs)
 	const executed = rows / 5 * 4 // the others were missed
 	last := int64(0)
@@ -70,11 +71,11 @@ func TestTwoProcessesCountEachRunOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ruqi.db")
 	s := open(t, path, sqlite.Options{Now: func() time.Time { return start }})
 	other := open(t, path, sqlite.Options{Now: func() time.Time { return start }})
-	fill(t, s, 20_000, 10)
+	fill(t, s, 6_000, 10)
 	done := make(chan error, 2)
 	for _, store := range []*sqlite.Store{s, other} {
 		go func() {
-			_, err := store.Clean(t.Context(), ruqi.Retention{Runs: 1000, Limit: 5000})
+			_, err := store.Clean(t.Context(), ruqi.Retention{Runs: 300, Limit: 2000})
 			done <- err
 		}()
 	}
