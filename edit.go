@@ -29,37 +29,34 @@ func (s *Scheduler) editOne(ctx context.Context, id string, decide func(now time
 		s.unread.forget(id)
 		s.kick()
 		s.emitSettled(runs)
+		for i := range recs {
+			s.removeIfFinished(ctx, &recs[i])
+		}
 	}
 	return recs, runs, err
 }
 
+// removeIfFinished removes a job that is to be deleted when it has finished, if it was the edit that finished it, or that asked for
+// its removal: no run of it may end any more and take it along.
+func (s *Scheduler) removeIfFinished(ctx context.Context, rec *JobRecord) {
+	if rec.State != JobFinished {
+		return
+	}
+	if spec, err := s.specOf(rec); err == nil && spec.Policy.DeleteWhenFinished {
+		s.removeIfDone(ctx, rec.ID)
+	}
+}
+
 // AddJob implements Operations.
 func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error) {
-	switch onConflict {
-	case "":
-		onConflict = Fail
-	case Fail, Keep, Replace:
-	default:
-		return Job{}, "", Invalid("/on_conflict", string(onConflict), "unknown word; accepted are fail, keep and replace")
-	}
-	spec, err := s.complete(spec, nil)
+	spec, onConflict, err := s.checkAdd(spec, onConflict)
 	if err != nil {
 		return Job{}, "", err
 	}
 	var added Added
-	recs, _, err := s.editOne(ctx, spec.ID, func(now time.Time, old *JobRecord) (Change, error) {
-		switch {
-		case old == nil:
-			added = Created
-			return s.create(spec, now)
-		case onConflict == Fail:
-			return Change{}, fmt.Errorf("job %q %w", spec.ID, ErrExists)
-		case onConflict == Keep:
-			added = Kept
-			return Change{}, nil
-		}
-		added = Replaced
-		return s.redefine(old, spec, now)
+	recs, _, err := s.editOne(ctx, spec.ID, func(now time.Time, old *JobRecord) (change Change, err error) {
+		change, added, err = s.decideAdd(spec, onConflict, old, now)
+		return change, err
 	})
 	if err != nil {
 		return Job{}, "", err
@@ -72,6 +69,44 @@ func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConfl
 		s.emit(Event{Kind: EventJobModified, JobID: job.ID})
 	}
 	return job, added, nil
+}
+
+// checkAdd checks what can be checked of a job that is to be added without the store.
+func (s *Scheduler) checkAdd(spec JobSpec, onConflict OnConflict) (JobSpec, OnConflict, error) {
+	onConflict, err := onConflict.checked()
+	if err != nil {
+		return spec, "", err
+	}
+	spec, err = s.complete(spec, nil)
+	return spec, onConflict, err
+}
+
+// checked is the word with its default.
+func (c OnConflict) checked() (OnConflict, error) {
+	switch c {
+	case "":
+		return Fail, nil
+	case Fail, Keep, Replace:
+		return c, nil
+	}
+	return "", Invalid("/on_conflict", string(c), "unknown word; accepted are fail, keep and replace")
+}
+
+// decideAdd decides what adding a job does where old is stored under its id; nil: nothing is.
+func (s *Scheduler) decideAdd(spec JobSpec, onConflict OnConflict, old *JobRecord, now time.Time) (change Change, added Added, err error) {
+	switch {
+	case old == nil:
+		added = Created
+		change, err = s.create(spec, now)
+	case onConflict == Fail:
+		err = fmt.Errorf("job %q %w", spec.ID, ErrExists)
+	case onConflict == Keep:
+		added = Kept
+	default:
+		added = Replaced
+		change, err = s.redefine(old, spec, now)
+	}
+	return change, added, err
 }
 
 // create makes the record of a new job.
@@ -280,11 +315,26 @@ func sameTrigger(a, b Trigger) bool {
 	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
 }
 
-// sameDefinition compares encodings; closures are never the same.
+// sameDefinition compares encodings, in which the members of params may stand in any order; closures are never the same.
 func sameDefinition(a, b *JobSpec) bool {
 	left, errLeft := encodeJob(*a, 0)
 	right, errRight := encodeJob(*b, 0)
-	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
+	return errLeft == nil && errRight == nil && (bytes.Equal(left, right) || bytes.Equal(sorted(left), sorted(right)))
+}
+
+// sorted writes JSON with the members of each object in the order of their names; numbers stay as they are written.
+func sorted(data []byte) []byte {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return data
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return data
+	}
+	return text
 }
 
 // settle records fires that were due and not yet claimed when their job was taken away from them.
@@ -502,6 +552,10 @@ func (s *Scheduler) RunNow(ctx context.Context, id string, params json.RawMessag
 		}
 		if len(run.Params) > maxParams {
 			return Change{}, Invalid("/params", "", "%d bytes with the job's own; accepted are at most %d", len(run.Params), maxParams)
+		}
+		var faults Faults
+		if faults.Merge("/params", s.registry.checkCall(spec.Task, run.Params)); faults.Err() != nil {
+			return Change{}, faults.Err()
 		}
 		return Change{Runs: []Run{run}}, nil
 	})

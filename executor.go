@@ -2,6 +2,9 @@ package ruqi
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"time"
 )
@@ -89,6 +92,19 @@ type Execution struct {
 	KillGrace time.Duration
 	// Hard is closed when the hard end is to come at once, whatever is left of the grace. Nil: never.
 	Hard <-chan struct{}
+	// Reporter takes what the task tells of itself. Nil: nobody asks.
+	Reporter Reporter
+}
+
+// A Reporter takes what a task tells of itself while it runs. It may be called by many goroutines, and never blocks on
+// the store. What is told after the run's end changes nothing.
+type Reporter interface {
+	// Progress says how far the task is, as the function Progress does.
+	Progress(fraction float64, text string)
+	// SetResult gives the run its result in the place of an earlier one: one JSON value of at most MaxResult bytes
+	// without the blanks between its parts, which is copied; null takes the earlier one back. A value that cannot be one
+	// is an *InvalidError, and the earlier one stays.
+	SetResult(value json.RawMessage) error
 }
 
 // A Result is how an execution ended by itself. When its context ended first,
@@ -110,7 +126,7 @@ type Result struct {
 type executionKey struct{}
 
 // WithExecution returns a context that carries the execution to the task; executors of
-// functions use it so that Output and CurrentRun work.
+// functions use it so that Output, CurrentRun, Progress and SetResult work.
 func WithExecution(ctx context.Context, e Execution) context.Context {
 	return context.WithValue(ctx, executionKey{}, &e)
 }
@@ -129,4 +145,33 @@ func CurrentRun(ctx context.Context) (Run, bool) {
 		return *e.Run, true
 	}
 	return Run{}, false
+}
+
+// Progress says how far the run is: a fraction from 0 to 1, and where it stands in words. It is seen within a second and
+// kept with the run; of what is told more often the last counts. It never blocks and never fails.
+//
+// A fraction below 0 counts as 0, one above 1 as 1, and NaN as the one told before (0 at first). Of the text one line of
+// MaxProgressText characters is kept. Outside a run it does nothing.
+func Progress(ctx context.Context, fraction float64, text string) {
+	if e, ok := ctx.Value(executionKey{}).(*Execution); ok && e.Reporter != nil {
+		e.Reporter.Progress(fraction, text)
+	}
+}
+
+// SetResult gives the run its result, in the place of an earlier one: anything that encoding/json can encode into
+// MaxResult bytes; nil takes the earlier one back. It is kept with the run's end, however that ends. A value
+// that cannot be kept is an *InvalidError, and the earlier one stays. Outside a run, and after its end, it fails.
+func SetResult(ctx context.Context, value any) error {
+	e, ok := ctx.Value(executionKey{}).(*Execution)
+	if !ok || e.Reporter == nil {
+		return errors.New("set a result: the context is not that of a run")
+	}
+	data, err := encodeResult(value)
+	if err == nil {
+		err = e.Reporter.SetResult(data)
+	}
+	if err != nil {
+		return fmt.Errorf("set a result: %w", err)
+	}
+	return nil
 }

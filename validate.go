@@ -129,6 +129,8 @@ func (s *Scheduler) complete(spec JobSpec, was Task) (JobSpec, error) {
 		faults.Merge("/params", err)
 	} else if len(spec.Params) > maxParams {
 		faults.Add("/params", "", "%d bytes; accepted are at most %d", len(spec.Params), maxParams)
+	} else {
+		faults.Merge("/params", s.registry.checkCall(spec.Task, spec.Params))
 	}
 	if spec.Priority < -maxPriority || spec.Priority > maxPriority {
 		faults.Add("/priority", fmt.Sprint(spec.Priority), "out of range (-%d to %d)", maxPriority, maxPriority)

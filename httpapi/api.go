@@ -134,6 +134,7 @@ func newAPI(options Options) *api {
 	a.huma = humago.New(a.routes, config)
 	a.huma.UseMiddleware(refuseRepeated, func(ctx huma.Context, next func(huma.Context)) { next(&answer{humaContext: ctx}) })
 	a.registerJobs()
+	a.registerBatch()
 	a.registerJobVerbs()
 	a.registerRuns()
 	a.registerOutput()

@@ -66,6 +66,18 @@
 // Standard input is the task's stdin, else empty. Standard output and standard error are
 // one pipe, drained always, so that their order is kept.
 //
+// # What a program tells
+//
+// A line on either of them that begins with "::ruqi " tells of the program's own run, and is output like any other:
+//
+//	::ruqi progress 0.4 reading page 4 of 10
+//	::ruqi result {"pages": 10}
+//
+// The first says how far the run is, as ruqi.Progress does; the text may be left out. The second gives it its result, as
+// ruqi.SetResult does, on one line. The last of each counts. A line may end with CR LF, and the last line with
+// nothing. One that is longer than a result of ruqi.MaxResult and 1 KiB, or says something else, changes nothing; the
+// first such is a note of the run.
+//
 // # Usage
 //
 // CPU is of the program and of those descendants that were waited for. MaxRSS is the largest resident size of any one of

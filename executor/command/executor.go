@@ -139,7 +139,10 @@ func (e *Executor) Execute(ctx context.Context, task ruqi.Task, execution ruqi.E
 			return ruqi.Result{Err: fmt.Errorf("not started: %w", err)}
 		}
 	}
-	return e.run(ctx, t, who, environ, mark, execution)
+	heard := hear(&execution)
+	result := e.run(ctx, t, who, environ, mark, execution)
+	heard.end(&result)
+	return result
 }
 
 // what names the thing that is started without repeating it: it may hold a secret. A

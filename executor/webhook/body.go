@@ -73,6 +73,9 @@ func fill(value any, params map[string]any, room *int) any {
 	switch v := value.(type) {
 	case string:
 		return placeholder.ReplaceAllStringFunc(v, func(match string) string {
+			if *room < 0 {
+				return "" // what is good for nothing costs nothing more
+			}
 			text := textOf(params[placeholder.FindStringSubmatch(match)[1]])
 			if *room -= len(text); *room < 0 {
 				return ""

@@ -21,9 +21,9 @@
 //
 // # Its end
 //
-// The body of the answer is the run's output; what is beyond 8 MiB is not read. The run has succeeded when the status is one of
-// those expected and, with "answer": "json", the answer is JSON. It has no time limit of its own: that is Policy.Timeout. When it
-// is to end, the request is broken off at once; there is nothing to be polite to.
+// The body of the answer is the run's output; what is beyond 8 MiB is not read, and a head beyond 256 KiB is a failure. The run has succeeded when
+// the status is one of those expected and, with "answer": "json", the answer is JSON. It has no time limit of its own: that is
+// Policy.Timeout. When it is to end, the request is broken off at once; there is nothing to be polite to.
 //
 // # Where it may go
 //

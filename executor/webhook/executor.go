@@ -23,6 +23,8 @@ import (
 const (
 	// maxAnswer bounds what is read of an answer: eight times what is kept of an output.
 	maxAnswer = 8 << 20
+	// maxHead bounds the head of an answer, in bytes: servers send 8 KiB to 16 KiB at most.
+	maxHead = 256 << 10
 	// maxRedirects is how many redirects are followed.
 	maxRedirects = 5
 	// defaultPerHost is how many requests one host gets at once from this process.
@@ -79,7 +81,7 @@ func New(options Options) *Executor {
 	}
 	transport := &http.Transport{
 		DialContext: e.dialer(), ForceAttemptHTTP2: true, TLSHandshakeTimeout: connectTime,
-		MaxIdleConns: 100, MaxIdleConnsPerHost: e.perHost, IdleConnTimeout: 60 * time.Second,
+		MaxResponseHeaderBytes: maxHead, MaxIdleConns: 100, MaxIdleConnsPerHost: e.perHost, IdleConnTimeout: 60 * time.Second,
 	}
 	if options.Proxy {
 		transport.Proxy = http.ProxyFromEnvironment
@@ -207,6 +209,9 @@ func (e *Executor) Execute(ctx context.Context, task ruqi.Task, execution ruqi.E
 		return ruqi.Result{Err: explain(ctx, err)}
 	}
 	defer func() { _ = response.Body.Close() }() // it has only been read
+	if response.StatusCode < http.StatusOK {     // its "body" is the connection, which does not hear when ctx ends
+		return ruqi.Result{Err: fmt.Errorf("status %s, expected %s", statusText(response.StatusCode), t.expect)}
+	}
 	output, check := execution.Output, (*jsonCheck)(nil)
 	if t.answer == answerJSON {
 		check = &jsonCheck{}

@@ -68,7 +68,7 @@ func serve(t *testing.T, flags ...string) *service {
 	return serveIn(t, t.TempDir(), flags...)
 }
 
-// serveIn starts the program on a directory that an earlier one may have used.
+// serveIn is serve on a directory that an earlier one may have used.
 func serveIn(t *testing.T, dir string, flags ...string) *service {
 	t.Helper()
 	return serveBy(t, nil, dir, flags...)
