@@ -31,7 +31,7 @@ var sections = []section{
 		"./engine", []string{"-runs", "3"}, []string{"-runs", "1"}},
 	{"SQLite", "No-op runs claimed, started, finished and recorded. The floor is the same job UPDATE, run INSERT and finish UPDATE, hand-written, 500 a transaction, without Ruqi. The promise for the whole engine: at least 35 % of the floor.",
 		"./sqlite", nil, []string{"-rounds", "3"}},
-	{"PostgreSQL and the cluster", "Instances are processes on one private server. The floor is the same job UPDATE, run INSERT and fenced finish UPDATE as hand-written SQL on one connection, 500 a transaction, in the store's own tables. The promises: one instance at least 50 % of the floor's rate, three at least 90 % of one's; no more CPU a run than river uses for a job, and at least 1.2 times its rate.",
+	{"PostgreSQL and the cluster", "Instances are processes on one private server. The floor is the same job UPDATE, run INSERT and fenced finish UPDATE as hand-written SQL on one connection, 500 a transaction, in the store's own tables. The promises: one instance at least 50 % of the floor's rate, three at least 90 % of one's; no more CPU a run than river uses for a job, and at least 1.2 times its rate. Lists of /ruqi: the first page under 20 ms.",
 		"./postgres", nil, []string{"-quick"}},
 	{"Commands", "Commands started, output captured, beside a bare os/exec loop that captures output, eight at a time. The promise: at least 75 % of its rate.",
 		"./command", []string{"-n", "3000", "-rounds", "7"}, []string{"-n", "500", "-rounds", "3"}},
