@@ -60,6 +60,7 @@ type jobOrder struct {
 
 const byID = `rq_job j CROSS JOIN rq_definition d ON d.seq = j.seq`
 const byStart = `rq_definition d INDEXED BY rq_definition_start CROSS JOIN rq_job j ON j.seq = d.seq`
+const byName = `rq_definition d INDEXED BY rq_definition_name CROSS JOIN rq_job j ON j.seq = d.seq`
 const byDefinition = `rq_definition d CROSS JOIN rq_job j ON j.seq = d.seq`
 
 var jobOrders = map[ruqi.JobSort]jobOrder{
@@ -132,6 +133,9 @@ func jobsQuery(query ruqi.JobQuery, limit int) (page, total string, pageArgs, to
 		if sort == ruqi.SortID {
 			order.from, order.by, order.after = byStart, "d.id", "d.id > ?"
 		}
+	}
+	if query.Name != "" && len(query.IDs) == 0 { // few have the same
+		from, order.from = byName, byName
 	}
 	total, totalArgs = "SELECT count(*) FROM "+from+f.where(), f.args
 	if len(f.terms) == 0 {

@@ -149,6 +149,7 @@ func plannedStatements(t *testing.T) []planned {
 		"jobs by newest":  {Sort: ruqi.SortNewest},
 		"jobs by next":    {Sort: ruqi.SortNext},
 		"jobs on start":   {OnStart: true},
+		"jobs of a name":  {Name: "a", Sort: ruqi.SortNewest},
 		"named jobs":      {IDs: []string{"a"}},
 	} {
 		page, _, _, _, order, err := jobsQuery(query, 50)
@@ -170,24 +171,20 @@ func plannedStatements(t *testing.T) []planned {
 			t.Fatal(err)
 		}
 		p2 := planned{name: name + ", next page", sql: after}
-		switch query.Sort {
-		case ruqi.SortNext:
+		switch {
+		case query.Name != "":
+			p.sort, p2.sort = "sorts the jobs of a name", "sorts the jobs of a name"
+		case query.Sort == ruqi.SortNext:
 			p.scan, p.sort = "sorts all jobs: an index by next time would have to be written with each fire", "keeps one page"
 			p2.scan, p2.sort = p.scan, p.sort
-		case ruqi.SortName, ruqi.SortCreated, ruqi.SortNewest:
-			p.scan = "walks the index in its order up to a page"
-		case "":
-			if len(query.IDs) > 0 {
-				break
-			}
-			if query.OnStart {
-				p.scan = "the index holds the jobs that run on start"
-				break
-			}
+		case len(query.IDs) > 0:
+		case query.OnStart:
+			p.scan = "the index holds the jobs that run on start"
+		default:
 			p.scan = "walks the index in its order up to a page"
 		}
 		list = append(list, p, p2)
-		if q := query; len(q.IDs) == 0 && !q.OnStart && q.Sort != ruqi.SortNext {
+		if q := query; len(q.IDs) == 0 && !q.OnStart && q.Name == "" && q.Sort != ruqi.SortNext {
 			q.Offset = 100
 			far, _, _, _, _, err := jobsQuery(q, 50)
 			if err != nil {
