@@ -21,6 +21,7 @@ type full struct {
 
 func (f *full) Finish(ctx context.Context, o ruqi.Owner, d []ruqi.Done) ([]int64, error) {
 	if f.full.Load() {
+		time.Sleep(300 * time.Millisecond) // it takes its time to say so
 		return nil, errAway
 	}
 	return f.Store.Finish(ctx, o, d)
@@ -96,6 +97,30 @@ func TestWhatWaitsForTheStoreIsBounded(t *testing.T) {
 				}
 				if err := s.Shutdown(t.Context()); err != nil {
 					t.Error(err)
+				}
+			})
+		})
+	}
+}
+
+// A shutdown beside a store that takes nothing any more leaves no goroutine behind, whatever its ends would have brought with them.
+// The bubble of the test fails with those that are left.
+func TestAShutdownLeavesNobodyWaitingForAnEnd(t *testing.T) {
+	for name, policy := range map[string]ruqi.Policy{"plain": {}, "with its job": {DeleteWhenFinished: true}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := &full{Store: memory.Open(memory.Options{})}
+				s := newScheduler(t, store, newRegistry(), ruqi.Options{Drain: -1})
+				if err := s.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(time.Hour)), Policy: policy}, ruqi.Fail); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(90 * time.Second)
+				store.full.Store(true)
+				if err := s.Shutdown(t.Context()); err == nil {
+					t.Error("the shutdown does not say that an end is not recorded")
 				}
 			})
 		})

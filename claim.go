@@ -177,6 +177,7 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 	jump := s.watch.see(&clocks{store: claimed.Now, asked: asked, answered: time.Now()})
 	if s.holdRescues(jump); jump < 0 {
 		s.reanchorAll(ctx)
+		s.hastenAll(ctx, claimed.Now)
 	}
 	var started []*activeRun
 	if s.lease.holds(owner) {

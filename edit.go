@@ -29,65 +29,22 @@ func (s *Scheduler) editOne(ctx context.Context, id string, decide func(now time
 		s.unread.forget(id)
 		s.kick()
 		s.emitSettled(runs)
+		for i := range recs {
+			s.removeIfFinished(ctx, &recs[i])
+		}
 	}
 	return recs, runs, err
 }
 
-// AddJob implements Operations.
-func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error) {
-	switch onConflict {
-	case "":
-		onConflict = Fail
-	case Fail, Keep, Replace:
-	default:
-		return Job{}, "", Invalid("/on_conflict", string(onConflict), "unknown word; accepted are fail, keep and replace")
+// removeIfFinished removes a job that is to be deleted when it has finished, if it was the edit that finished it, or that asked for
+// its removal: no run of it may end any more and take it along.
+func (s *Scheduler) removeIfFinished(ctx context.Context, rec *JobRecord) {
+	if rec.State != JobFinished {
+		return
 	}
-	spec, err := s.complete(spec)
-	if err != nil {
-		return Job{}, "", err
+	if spec, err := s.specOf(rec); err == nil && spec.Policy.DeleteWhenFinished {
+		s.removeIfDone(ctx, rec.ID)
 	}
-	var added Added
-	recs, _, err := s.editOne(ctx, spec.ID, func(now time.Time, old *JobRecord) (Change, error) {
-		switch {
-		case old == nil:
-			added = Created
-			return s.create(spec, now)
-		case onConflict == Fail:
-			return Change{}, fmt.Errorf("job %q %w", spec.ID, ErrExists)
-		case onConflict == Keep:
-			added = Kept
-			return Change{}, nil
-		}
-		added = Replaced
-		return s.redefine(old, spec, now)
-	})
-	if err != nil {
-		return Job{}, "", err
-	}
-	job := s.job(&recs[0])
-	switch added {
-	case Created:
-		s.emit(Event{Kind: EventJobAdded, JobID: job.ID})
-	case Replaced:
-		s.emit(Event{Kind: EventJobModified, JobID: job.ID})
-	}
-	return job, added, nil
-}
-
-// create makes the record of a new job.
-func (s *Scheduler) create(spec JobSpec, now time.Time) (Change, error) {
-	if err := unmask(&spec, nil); err != nil {
-		return Change{}, err
-	}
-	spec, err := bind(spec, s.options.Zone, now)
-	if err != nil {
-		return Change{}, err
-	}
-	first, err := firstOf(&spec, nil, now)
-	if err != nil {
-		return Change{}, err
-	}
-	return s.write(&spec, nil, first)
 }
 
 // firstOf is firstFire of a job that must have one, unless it runs on start: then it may have none.
@@ -113,13 +70,16 @@ func firstFire(spec, old *JobSpec, now time.Time) (fire, bool) {
 		allowance = *spec.Policy.MisfireGrace
 	}
 	at, ok := spec.Trigger.Next(now.Add(-allowance - time.Microsecond))
-	if !ok {
+	if !ok && !spec.AcceptPast {
 		return fire{}, false
 	}
 	if stepper, can := spec.Trigger.(Stepper); can {
 		if last, found := stepper.Prev(now.Add(time.Microsecond)); found && last.After(at) {
 			at = last // of many that have passed the last alone
 		}
+	}
+	if at.IsZero() {
+		return fire{}, false
 	}
 	if old != nil {
 		if was, fired := old.Trigger.Next(at.Add(-time.Microsecond)); fired && was.Equal(at) {
@@ -155,7 +115,7 @@ func (s *Scheduler) write(spec *JobSpec, old *JobRecord, next *fire) (Change, er
 	if spec.Paused {
 		rec.State, rec.Reason = JobPaused, "paused when added"
 	}
-	spec.Paused = false
+	spec.Paused, spec.AcceptPast = false, false
 	if rec.State == JobActive && next != nil {
 		rec.NextNominal, rec.NextDue = &next.nominal, &next.due
 	}
@@ -210,7 +170,7 @@ func (s *Scheduler) redefine(old *JobRecord, given JobSpec, now time.Time) (Chan
 	case usedUp(&rec, &spec, old.RunCount):
 		change.Runs = s.settle(old, now, "its max_runs were lowered before it could start")
 	}
-	spec.Paused = false
+	spec.Paused, spec.AcceptPast = false, false
 	return change, nil
 }
 
@@ -277,11 +237,26 @@ func sameTrigger(a, b Trigger) bool {
 	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
 }
 
-// sameDefinition compares encodings; closures are never the same.
+// sameDefinition compares encodings, in which the members of params may stand in any order; closures are never the same.
 func sameDefinition(a, b *JobSpec) bool {
 	left, errLeft := encodeJob(*a, 0)
 	right, errRight := encodeJob(*b, 0)
-	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
+	return errLeft == nil && errRight == nil && (bytes.Equal(left, right) || bytes.Equal(sorted(left), sorted(right)))
+}
+
+// sorted writes JSON with the members of each object in the order of their names; numbers stay as they are written.
+func sorted(data []byte) []byte {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&value); err != nil {
+		return data
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return data
+	}
+	return text
 }
 
 // settle records fires that were due and not yet claimed when their job was taken away from them.
@@ -330,13 +305,14 @@ func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *J
 			return Change{}, jobNotFound(id)
 		}
 		job := s.job(old)
+		was := job.Task
 		if err := change(&job); err != nil {
 			return Change{}, err
 		}
 		if job.ID != id {
 			return Change{}, Invalid("/id", job.ID, "the id of a job cannot change; it is %q", id)
 		}
-		spec, err := s.complete(job.JobSpec)
+		spec, err := s.complete(job.JobSpec, was)
 		if err != nil {
 			return Change{}, err
 		}
@@ -498,6 +474,10 @@ func (s *Scheduler) RunNow(ctx context.Context, id string, params json.RawMessag
 		}
 		if len(run.Params) > maxParams {
 			return Change{}, Invalid("/params", "", "%d bytes with the job's own; accepted are at most %d", len(run.Params), maxParams)
+		}
+		var faults Faults
+		if faults.Merge("/params", s.registry.checkCall(spec.Task, run.Params)); faults.Err() != nil {
+			return Change{}, faults.Err()
 		}
 		return Change{Runs: []Run{run}}, nil
 	})

@@ -284,6 +284,68 @@ func TestDeleteWhenFinishedIsTakenBack(t *testing.T) {
 	})
 }
 
+// A job that is to be removed when it has finished is removed, too, when it is an edit that finishes it.
+func TestAnEditThatFinishesAJobRemovesIt(t *testing.T) {
+	modify := func(change func(*ruqi.Policy)) func(*world) error {
+		return func(w *world) error {
+			_, err := w.s.ModifyJob(w.t.Context(), "j", func(job *ruqi.Job) error { change(&job.Policy); return nil })
+			return err
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		policy ruqi.Policy
+		paused bool // from the first fire until after the last one
+		edit   func(*world) error
+	}{
+		{"resumed after its last fire", ruqi.Policy{DeleteWhenFinished: true}, true, func(w *world) error {
+			_, err := w.s.ResumeJob(w.t.Context(), "j")
+			return err
+		}},
+		{"its max_runs are lowered to those it has had", ruqi.Policy{DeleteWhenFinished: true}, false, modify(func(p *ruqi.Policy) { p.MaxRuns = 1 })},
+		{"it has finished already", ruqi.Policy{MaxRuns: 1}, false, modify(func(p *ruqi.Policy) { p.DeleteWhenFinished = true })},
+		{"it is added once more", ruqi.Policy{MaxRuns: 1}, false, func(w *world) error {
+			job, err := w.s.Job(w.t.Context(), "j")
+			if err != nil {
+				return err
+			}
+			job.Policy.DeleteWhenFinished = true
+			_, _, err = w.s.AddJob(w.t.Context(), job.JobSpec, ruqi.Replace)
+			return err
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, ruqi.Options{})
+				w.start()
+				defer w.stop()
+				end := time.Now().Add(5 * time.Minute)
+				every, err := trigger.Interval(time.Minute, trigger.IntervalOptions{End: &end})
+				if err != nil {
+					t.Fatal(err)
+				}
+				w.add(ruqi.JobSpec{ID: "j", Trigger: every, Task: ruqi.Do(nothing), Policy: c.policy})
+				time.Sleep(90 * time.Second)
+				if c.paused {
+					if _, err := w.s.PauseJob(t.Context(), "j"); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Hour)
+				}
+				if err := c.edit(w); err != nil {
+					t.Fatal(err)
+				}
+				if job, err := w.s.Job(t.Context(), "j"); !errors.Is(err, ruqi.ErrNotFound) {
+					t.Errorf("the job is still there: %s, %v", job.State, err)
+				}
+				if all := runs(t, w.s, "j"); len(all) != 1 || all[0].State != ruqi.RunSucceeded {
+					t.Errorf("its history is %v", states(all))
+				}
+			})
+		})
+	}
+}
+
 func TestParamsWithoutNUL(t *testing.T) {
 	s := newScheduler(t, memory.Open(memory.Options{}), newRegistry(), ruqi.Options{})
 	spec := ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing)}
@@ -293,4 +355,43 @@ func TestParamsWithoutNUL(t *testing.T) {
 			t.Errorf("params %q give %v", params, err)
 		}
 	}
+}
+
+// A date that has passed by more than its grace is refused, or, where the caller accepts it, recorded as missed.
+func TestAPastDateThatIsAcceptedIsRecordedAsMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		defer w.stop()
+		grace := 30 * time.Second
+		spec := func(id string, ago time.Duration, accept bool) ruqi.JobSpec {
+			return ruqi.JobSpec{ID: id, Trigger: trigger.Date(time.Now().Add(-ago)), Task: ruqi.Do(nothing), AcceptPast: accept, Policy: ruqi.Policy{MisfireGrace: &grace, DeleteWhenFinished: true}}
+		}
+		if _, _, err := w.s.AddJob(t.Context(), spec("refused", time.Hour, false), ruqi.Fail); !errors.Is(err, ruqi.ErrInvalid) {
+			t.Errorf("a past date is taken: %v", err)
+		}
+		w.add(spec("late", time.Hour, true))
+		w.add(spec("in time", 20*time.Second, true))
+		w.add(ruqi.JobSpec{ID: "moved", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MisfireGrace: &grace, DeleteWhenFinished: true}})
+		if _, err := w.s.ModifyJob(t.Context(), "moved", func(job *ruqi.Job) error {
+			if job.AcceptPast {
+				t.Error("the request is stored")
+			}
+			job.Trigger, job.AcceptPast = trigger.Date(time.Now().Add(-time.Hour)), true
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Second)
+		for id, want := range map[string]ruqi.RunState{"late": ruqi.RunMissed, "moved": ruqi.RunMissed, "in time": ruqi.RunSucceeded} {
+			if all := runs(t, w.s, id); len(all) != 1 || all[0].State != want {
+				t.Errorf("%s: %v, want one that is %s", id, states(all), want)
+			} else if want == ruqi.RunMissed && !strings.Contains(all[0].Reason, "too late: due 1h") {
+				t.Errorf("%s: %q", id, all[0].Reason)
+			}
+			if _, err := w.s.Job(t.Context(), id); !errors.Is(err, ruqi.ErrNotFound) {
+				t.Errorf("%s is still there: %v", id, err)
+			}
+		}
+	})
 }

@@ -42,7 +42,7 @@ type Event struct {
 	Kind  EventKind
 	Time  time.Time
 	JobID string
-	// Run is the run's row for run.* events, else nil.
+	// Run is the run's row for run.* events, else nil; that of an end has the result.
 	Run *Run
 	// Reason says why, where there is a why: an error, or the reason of a state.
 	Reason string

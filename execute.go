@@ -37,6 +37,7 @@ type activeRun struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	output output
+	report report
 	// ended is set by whoever records the end: the execution, or who gave up waiting for it.
 	ended   atomic.Bool
 	stopped atomic.Bool
@@ -202,7 +203,7 @@ func (a *activeRun) call() (result Result) {
 	if !ok {
 		return Result{Err: fmt.Errorf("no executor for tasks of kind %q", a.spec.Task.Kind())}
 	}
-	result = executor.Execute(a.ctx, a.spec.Task, Execution{Run: a.run, Output: &a.output, KillGrace: a.spec.Policy.KillGrace, Hard: a.s.hard})
+	result = executor.Execute(a.ctx, a.spec.Task, Execution{Run: a.run, Output: &a.output, KillGrace: a.spec.Policy.KillGrace, Hard: a.s.hard, Reporter: &a.report})
 	result.Err = plain(result.Err)
 	return result
 }
@@ -262,6 +263,7 @@ func (a *activeRun) end(result *Result) {
 	finished := run.Started.Add(time.Since(a.began)).Truncate(time.Microsecond) // on the store's clock, without asking it
 	run.Finished = &finished
 	run.ExitCode, run.Signal, run.CPU, run.MaxRSS = result.ExitCode, result.Signal, result.CPU, result.MaxRSS
+	run.Result, run.Progress, run.ProgressText = a.report.close()
 	if run.State == RunSucceeded && errors.Is(result.Err, Finish) {
 		done.EndJob = "its task has finished it"
 	}

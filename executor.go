@@ -2,6 +2,9 @@ package ruqi
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"time"
 )
@@ -67,6 +70,17 @@ type Sweeper interface {
 	EndLost(ctx context.Context, runs []Run) int
 }
 
+// A Vetter is an Executor that does not take every task it can decode: what a task asks for may be missing on this machine, or not
+// be allowed to this instance.
+type Vetter interface {
+	Executor
+
+	// Vet returns why the task may not be run here, as an *InvalidError with pointers relative to the task's object; nil
+	// when it may. It is asked when a job is added or its task changed, possibly while the store holds the job, so it is quick and
+	// has no effect. Execute asks for itself: between the two things may have changed, and another instance may have taken the job.
+	Vet(task Task) error
+}
+
 // An Execution is one start of a task as the executor sees it.
 type Execution struct {
 	// Run is the run's row as it was started. Its slices and pointers are not to be changed.
@@ -78,6 +92,19 @@ type Execution struct {
 	KillGrace time.Duration
 	// Hard is closed when the hard end is to come at once, whatever is left of the grace. Nil: never.
 	Hard <-chan struct{}
+	// Reporter takes what the task tells of itself. Nil: nobody asks.
+	Reporter Reporter
+}
+
+// A Reporter takes what a task tells of itself while it runs. It may be called by many goroutines, and never blocks on
+// the store. What is told after the run's end changes nothing.
+type Reporter interface {
+	// Progress says how far the task is, as the function Progress does.
+	Progress(fraction float64, text string)
+	// SetResult gives the run its result in the place of an earlier one: one JSON value of at most MaxResult bytes
+	// without the blanks between its parts, which is copied; null takes the earlier one back. A value that cannot be one
+	// is an *InvalidError, and the earlier one stays.
+	SetResult(value json.RawMessage) error
 }
 
 // A Result is how an execution ended by itself. When its context ended first,
@@ -99,7 +126,7 @@ type Result struct {
 type executionKey struct{}
 
 // WithExecution returns a context that carries the execution to the task; executors of
-// functions use it so that Output and CurrentRun work.
+// functions use it so that Output, CurrentRun, Progress and SetResult work.
 func WithExecution(ctx context.Context, e Execution) context.Context {
 	return context.WithValue(ctx, executionKey{}, &e)
 }
@@ -118,4 +145,33 @@ func CurrentRun(ctx context.Context) (Run, bool) {
 		return *e.Run, true
 	}
 	return Run{}, false
+}
+
+// Progress says how far the run is: a fraction from 0 to 1, and where it stands in words. It is seen within a second and
+// kept with the run; of what is told more often the last counts. It never blocks and never fails.
+//
+// A fraction below 0 counts as 0, one above 1 as 1, and NaN as the one told before (0 at first). Of the text one line of
+// MaxProgressText characters is kept. Outside a run it does nothing.
+func Progress(ctx context.Context, fraction float64, text string) {
+	if e, ok := ctx.Value(executionKey{}).(*Execution); ok && e.Reporter != nil {
+		e.Reporter.Progress(fraction, text)
+	}
+}
+
+// SetResult gives the run its result, in the place of an earlier one: anything that encoding/json can encode into
+// MaxResult bytes; nil takes the earlier one back. It is kept with the run's end, however that ends. A value
+// that cannot be kept is an *InvalidError, and the earlier one stays. Outside a run, and after its end, it fails.
+func SetResult(ctx context.Context, value any) error {
+	e, ok := ctx.Value(executionKey{}).(*Execution)
+	if !ok || e.Reporter == nil {
+		return errors.New("set a result: the context is not that of a run")
+	}
+	data, err := encodeResult(value)
+	if err == nil {
+		err = e.Reporter.SetResult(data)
+	}
+	if err != nil {
+		return fmt.Errorf("set a result: %w", err)
+	}
+	return nil
 }

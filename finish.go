@@ -177,9 +177,12 @@ func (s *Scheduler) finishOneByOne(ctx context.Context, owner Owner, done []Done
 		part, err := s.finishDone(ctx, owner, done[i:i+1])
 		if err != nil {
 			s.log.Error("the end of a run could not be written; recording a failure", "run", done[i].Run.ID, "error", err)
-			plain := Done{Run: Run{ID: done[i].Run.ID, JobID: done[i].Run.JobID, State: RunFailed,
-				Reason: "its end (" + string(done[i].Run.State) + ") could not be recorded: " + cutReason(err.Error())}}
-			part, err = s.finishDone(ctx, owner, []Done{plain})
+			plain := done[i] // what follows from it follows all the same
+			plain.Run = Run{ID: done[i].Run.ID, JobID: done[i].Run.JobID, State: RunFailed,
+				Reason: "its end (" + string(done[i].Run.State) + ") could not be recorded: " + cutReason(err.Error())}
+			if part, err = s.finishDone(ctx, owner, []Done{plain}); err != nil {
+				part, err = s.finishDone(ctx, owner, []Done{{Run: plain.Run}})
+			}
 		}
 		if err != nil {
 			s.log.Error("the failure of a run could not be written either", "run", done[i].Run.ID, "error", err)

@@ -14,7 +14,7 @@ type finishQueue struct {
 	waiting []*activeRun
 	writing []*activeRun
 	later   []*activeRun  // those that something else than the store holds up
-	bytes   int64         // of output that waits with them
+	bytes   int64         // of output and results that wait with them
 	kicks   chan struct{} // capacity 1
 	empty   signal
 }
@@ -22,13 +22,16 @@ type finishQueue struct {
 func (q *finishQueue) add(f *activeRun) {
 	q.mu.Lock()
 	q.waiting = append(q.waiting, f)
-	q.bytes += f.output.size()
+	q.bytes += f.held()
 	q.mu.Unlock()
 	select {
 	case q.kicks <- struct{}{}:
 	default:
 	}
 }
+
+// held is how many bytes an end keeps in memory until it is written.
+func (a *activeRun) held() int64 { return a.output.size() + int64(len(a.done.Run.Result)) }
 
 // laterAfter is when ends that were held up are tried again.
 const laterAfter = time.Second
@@ -73,7 +76,7 @@ func (q *finishQueue) wrote() {
 	q.writing = nil
 	q.bytes = 0
 	for _, f := range q.waiting {
-		q.bytes += f.output.size()
+		q.bytes += f.held()
 	}
 	empty := len(q.waiting)+len(q.later) == 0
 	q.mu.Unlock()

@@ -63,7 +63,8 @@ func stepBack(f *fires, trigger Stepper, spec *JobSpec, first fire, now time.Tim
 	}
 	last := jittered(spec, at)
 	if last.due.After(now) { // its jitter is still running; the one before is due for sure
-		f.next = &last
+		next := last
+		f.next = &next
 		if at, ok = trigger.Prev(at); !ok || at.Before(first.nominal) {
 			return false
 		}

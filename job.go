@@ -50,6 +50,10 @@ type JobSpec struct {
 	// Paused adds the job paused. It is a request to AddJob, not part of the
 	// stored definition: a replace leaves a paused job paused.
 	Paused bool
+	// AcceptPast takes a trigger whose fires have all passed, too late for any of them to start, which is refused otherwise: the last
+	// of them is recorded as missed, and the job has finished. Like Paused it is a request, to AddJob and ModifyJob. Only a Scheduler
+	// does it; a client.Client refuses it.
+	AcceptPast bool
 }
 
 // Overlap says what happens to a fire that finds its job at max_instances.

@@ -37,7 +37,8 @@ type JobStore interface {
 	//
 	// Change.Job nil keeps the job. Else it is written; the store sets Created
 	// when the job is new and Updated always, and keeps RunCount of an existing job.
-	// Change.Remove deletes the job: its queued rows become cancelled with the reason "job removed",
+	// Change.Hasten changes Due of
+	// queued rows. Change.Remove deletes the job: its queued rows become cancelled with the reason "job removed",
 	// running ones go on, history stays. Change.Runs are inserted in the same step: rows that
 	// have ended (settled fires; left out where their unique key exists), or queued ones of cause manual or startup,
 	// whose Nominal and Due the store sets to now, Nominal plus a microsecond until the unique key is free.
@@ -67,8 +68,8 @@ type JobStore interface {
 	// It returns at most one Plan a job, in any order; a job without a plan stays as it is.
 	//
 	// A plan sets the job's state, reason, next times and run count (nothing else of the
-	// record), asks running runs to end where it says so, inserts its rows (running ones with this owner and Started = now) and
-	// turns the queued rows in Plan.Start into running ones of this owner. A row whose unique key
+	// record), asks active runs to end where it says so, inserts its rows (running ones with this owner and Started = now) and
+	// turns the queued rows in Plan.Start into running ones of this owner, with the task of Plan.Task. A row whose unique key
 	// (JobID, Cause, Nominal, Attempt) exists is left out silently: the fire has its outcome already.
 	//
 	// ErrLeaseLost when the owner's lease is not alive on the store's clock: nothing is taken.
@@ -78,17 +79,20 @@ type JobStore interface {
 	// Finish ends runs. Each is written only if it is still running and owned by
 	// owner; the ids of the others are returned as late: nothing of theirs
 	// is written but a note at the end of their reason. State, Reason, Finished (the store's
-	// now if nil), ExitCode, Signal, CPU, MaxRSS are taken from Done.Run. Done.Again is
+	// now if nil), ExitCode, Signal, CPU, MaxRSS are taken from Done.Run; its Result if it is not nil, and its Progress
+	// with its ProgressText if Progress is not nil: else those that the row has stay. Done.Again is
 	// inserted as a new row in the same step (its ID is set), with its Due kept and, if Due is zero, now; for a job that is
-	// gone it ends as cancelled at once, since nobody could ever start it.
+	// gone it ends as cancelled at once, since nobody could ever start it. It is left out, its ID being 0, for a run that has CancelBy:
+	// who asked for its end does not want it again.
 	// EndJob, if not empty, finishes the run's job with that reason: no next time; an already
 	// finished or removed job stays. RemoveJob deletes the job in the same step if it is finished
 	// and none of its runs is queued or running any more.
 	Finish(ctx context.Context, owner Owner, done []Done) (late []int64, err error)
 
-	// WriteRuns appends output to running runs, with the same fence as Finish.
+	// WriteRuns appends output to running runs and says how far they are, with the same fence as Finish.
 	// Of the whole output the store keeps the first and the last half of its cap
-	// (a setting of the store; 1 MiB by default) and sets OutputBytes and OutputCut.
+	// (a setting of the store; 1 MiB by default) and sets OutputBytes and OutputCut. Progress and ProgressText
+	// take the place of what the row has where the update's Progress is not nil.
 	WriteRuns(ctx context.Context, owner Owner, updates []RunUpdate) (late []int64, err error)
 
 	// Beat registers an instance or renews its lease: LeaseUntil = now + Lease. With
@@ -232,6 +236,8 @@ type Due struct {
 type Change struct {
 	Job    *JobRecord
 	Remove bool
+	// Hasten makes the job's queued rows that are due later, but those of cause retry, due now.
+	Hasten bool
 	Runs   []Run
 	Err    error
 }
@@ -247,12 +253,15 @@ type Plan struct {
 	RunCount    int64
 	// Remove deletes the job if, after this plan, none of its runs is queued or running.
 	Remove bool
-	// Cancel asks the job's running runs to end, in this name, as JobStore.Cancel does. Empty: it does not.
+	// Cancel asks the job's active runs to end, in this name, as JobStore.Cancel does: the running ones, and the queued rows of batches,
+	// which end at once and are not among those to start. Empty: it does not.
 	Cancel string
 	// Runs are new rows: born running, queued, or ended.
 	Runs []Run
 	// Start names queued rows to start.
 	Start []int64
+	// Task is what these rows run, where their job was changed while they waited. Empty: what they say already.
+	Task string
 }
 
 // A ClaimRequest says what an instance can take.
@@ -297,13 +306,16 @@ type Done struct {
 	RemoveJob bool
 }
 
-// A RunUpdate appends to a running run's output.
+// A RunUpdate appends to a running run's output, says how far it is, or both.
 type RunUpdate struct {
 	ID int64
 	// At is the offset of Output[0] in the stream. It is past the stored end when the
-	// instance itself had to drop a middle part; never before it.
+	// instance itself had to drop a middle part; never before it. Without Output it means nothing.
 	At     int64
 	Output []byte
+	// Progress and ProgressText are as in Run. Nil: there is nothing new of either.
+	Progress     *float64
+	ProgressText string
 }
 
 // An Instance is one scheduler process as the store knows it.

@@ -149,3 +149,49 @@ func TestTheFirstBackAfterAnOutageTakesNobodysRuns(t *testing.T) {
 		})
 	}
 }
+
+// What waits for its turn does not wait for the old time to come again when the clock is set back; the rest of a batch would keep its
+// job at its limit until then.
+func TestASetBackClockHoldsUpNothingThatWaits(t *testing.T) {
+	for name, policy := range map[string]ruqi.Policy{"a fire": {Overlap: ruqi.OverlapQueue}, "the rest of a batch": {Coalesce: ptr(false)}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clock := &wallClock{}
+				s := newScheduler(t, memory.Open(memory.Options{Now: clock.now}), newRegistry(), ruqi.Options{Now: clock.now})
+				if err := s.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				end := time.Now().Add(4 * time.Minute)
+				every, err := trigger.Interval(time.Minute, trigger.IntervalOptions{End: &end})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: every, Task: ruqi.Do(sleeping(3 * time.Minute)), Policy: policy}, ruqi.Fail); err != nil {
+					t.Fatal(err)
+				}
+				if policy.Overlap == "" {
+					s.Pause()
+				}
+				time.Sleep(5 * time.Minute)
+				s.Resume()
+				byHand, err := s.RunNow(t.Context(), "x", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Second)
+				clock.jump(-24 * time.Hour)
+				time.Sleep(20 * time.Minute)
+				all := runs(t, s, "x")
+				if n := states(all); len(all) != 5 || n[ruqi.RunSucceeded] != 5 {
+					t.Errorf("the runs are %v", n)
+				}
+				if run, err := s.FindRun(t.Context(), byHand.ID); err != nil || run.State != ruqi.RunSucceeded {
+					t.Errorf("what was started by hand is %s, %v", run.State, err)
+				}
+				if err := s.Shutdown(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
+}

@@ -395,7 +395,7 @@ func (s *Scheduler) endUnstarted(ctx context.Context, owner Owner, run Run) erro
 // tellEnd tells listeners of a run that has ended, and of the attempt that follows it, if one does.
 func (s *Scheduler) tellEnd(run, again *Run) {
 	s.emitEnd(run)
-	if again != nil {
+	if again != nil && again.ID != 0 {
 		s.emitRun(EventRunRetrying, again, again.Reason)
 	}
 }

@@ -122,11 +122,13 @@ func (s *Scheduler) outputLoop(ctx context.Context) {
 	}
 }
 
-// flushOutput writes what the running runs have written since the last time. What a store cannot take now stays.
+// flushOutput writes what the running runs have written, and said of themselves, since the last time. What a store cannot
+// take now stays.
 func (s *Scheduler) flushOutput(ctx context.Context) {
 	byOwner := map[Owner][]*activeRun{}
+	now := time.Now()
 	for _, a := range s.runs.all() {
-		if a.output.waiting() {
+		if a.output.waiting() || a.report.due(now) {
 			byOwner[a.owner] = append(byOwner[a.owner], a)
 		}
 	}
@@ -169,10 +171,11 @@ func (s *Scheduler) writeOutput(ctx context.Context, owner Owner, runs []*active
 		var updates []RunUpdate
 		taken := map[int64][]RunUpdate{}
 		size, n := 0, 0
+		now := time.Now()
 		for ; n < len(runs) && size < outputStep; n++ {
 			part := runs[n].output.take(runs[n].run.ID)
 			taken[runs[n].run.ID] = part
-			updates = append(updates, part...)
+			updates = append(updates, runs[n].report.join(part, runs[n].run.ID, now)...)
 			for _, u := range part {
 				size += len(u.Output)
 			}
@@ -186,6 +189,7 @@ func (s *Scheduler) writeOutput(ctx context.Context, owner Owner, runs []*active
 		for _, a := range runs[:n] {
 			if err != nil && (mayPass(err) || ctx.Err() != nil) {
 				a.output.put(taken[a.run.ID])
+				a.report.put()
 			}
 			a.output.landed()
 		}

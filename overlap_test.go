@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
@@ -155,6 +156,41 @@ func TestAFireThatWaits(t *testing.T) {
 	}
 }
 
+// What waits runs the task that its job has when its turn comes, and its row says so.
+func TestARowSaysWhatItRan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		registry := newRegistry()
+		for _, name := range []string{"old", "new"} {
+			ruqi.Func(registry, name, func(ctx context.Context, _ struct{}) error {
+				fmt.Fprint(ruqi.Output(ctx), name)
+				return sleeping(90 * time.Second)(ctx)
+			})
+		}
+		s := newScheduler(t, memory.Open(memory.Options{}), registry, ruqi.Options{})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		spec := ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Call("old", nil), Policy: ruqi.Policy{Overlap: ruqi.OverlapQueue}}
+		if _, _, err := s.AddJob(t.Context(), spec, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2*time.Minute + 10*time.Second)
+		if _, err := s.ModifyJob(t.Context(), "x", func(j *ruqi.Job) error { j.Task = ruqi.Call("new", nil); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Minute)
+		for i, run := range runs(t, s, "x")[:3] {
+			part, err := s.Output(t.Context(), run.ID, 0, 100)
+			if said := string(part.Bytes); err != nil || run.Task != said || said != []string{"old", "new", "new"}[i] {
+				t.Errorf("run %d says it ran %q, and was %q, %v", i, run.Task, said, err)
+			}
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A batch that finds its job at the limit waits row by row.
 func TestABatchThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -176,6 +212,26 @@ func TestABatchThatWaits(t *testing.T) {
 		w.s.Resume()
 		time.Sleep(44 * time.Second)
 		want := []string{"0: 0-170 succeeded", "60: 170-180 succeeded", "120: 180-190 succeeded", "180: 190-- running"}
+		if told := outcomes(begin, runs(t, w.s, "x")); !slices.Equal(told, want) {
+			t.Errorf("got %q, want %q", told, want)
+		}
+		w.stop()
+	})
+}
+
+// What is left of a batch is active, and not wanted any more when a newer fire comes.
+func TestANewerFireCancelsWhatIsLeftOfABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		w.start()
+		begin := time.Now()
+		policy := ruqi.Policy{Overlap: ruqi.OverlapCancelRunning, Coalesce: ptr(false)}
+		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(90 * time.Second)), Policy: policy})
+		w.s.Pause()
+		time.Sleep(4*time.Minute + time.Second)
+		w.s.Resume() // four fires are due
+		time.Sleep(2 * time.Minute)
+		want := []string{"60: 241-300 cancelled", "120: --300 cancelled", "180: --300 cancelled", "240: --300 cancelled", "300: 300-360 cancelled", "360: 360-- running"}
 		if told := outcomes(begin, runs(t, w.s, "x")); !slices.Equal(told, want) {
 			t.Errorf("got %q, want %q", told, want)
 		}

@@ -24,7 +24,7 @@ func planJob(now time.Time, due Due, spec *JobSpec, free int, unsettled time.Tim
 		NextNominal: job.NextNominal, NextDue: job.NextDue, RunCount: job.RunCount,
 	}
 	fires := job.State == JobActive && job.NextDue != nil && !job.NextDue.After(now)
-	if fires && due.Active >= spec.Policy.limit() && spec.Policy.Overlap == OverlapSkip && !job.NextDue.After(unsettled) {
+	if fires && due.Active >= spec.Policy.limit() && !job.NextDue.After(unsettled) {
 		fires = false
 	}
 	if fires {
@@ -70,6 +70,9 @@ func (d *decision) startQueued(inTurn func(*Run) bool) {
 			d.active++
 		}
 		d.plan.Start = append(d.plan.Start, run.ID)
+		if task := taskText(d.spec); run.Task != task {
+			d.plan.Task = task
+		}
 		d.free--
 		if run.Batch == 0 && run.Cause == CauseSchedule {
 			d.due.Waiting-- // it waits no longer
@@ -157,7 +160,11 @@ func (d *decision) run(onTime []fire) {
 		d.skip(rows, "%d active, max_instances is %d", d.active, d.spec.Policy.MaxInstances)
 		return
 	}
-	if left := d.spec.Policy.MaxRuns - d.due.Job.RunCount; d.spec.Policy.MaxRuns > 0 && int64(len(rows)) > left {
+	may := len(rows) // how many of them start, or wait
+	if full {
+		may = min(d.room(), may)
+	}
+	if left := d.spec.Policy.MaxRuns - d.due.Job.RunCount; d.spec.Policy.MaxRuns > 0 && int64(may) >= left {
 		rows = rows[:max(left, 0)] // the job ends with its last run: what is due after that is no fire any more
 		d.plan.Runs = d.plan.Runs[:before+len(rows)]
 	}
@@ -188,15 +195,21 @@ func (d *decision) skip(rows []Run, reason string, args ...any) {
 	}
 }
 
+// most is how many fires may wait at the job's limit, room how many more may.
+func (d *decision) most() int {
+	if d.spec.Policy.Overlap == OverlapQueue {
+		return d.spec.Policy.CatchupLimit
+	}
+	return 1
+}
+
+func (d *decision) room() int { return max(d.most()-d.due.Waiting, 0) }
+
 // queue lets fires wait that found the job at its limit, the newest where not all may, and skips the others.
 func (d *decision) queue(rows []Run) {
-	most := 1
-	if d.spec.Policy.Overlap == OverlapQueue {
-		most = d.spec.Policy.CatchupLimit
-	}
-	room := min(max(most-d.due.Waiting, 0), len(rows))
+	room := min(d.room(), len(rows))
 	d.skip(rows[:len(rows)-room], "%d active, max_instances is %d; of those that wait there may be %d (overlap: %s)",
-		d.active, d.spec.Policy.MaxInstances, most, d.spec.Policy.Overlap)
+		d.active, d.spec.Policy.MaxInstances, d.most(), d.spec.Policy.Overlap)
 	for i := len(rows) - room; i < len(rows); i++ {
 		rows[i].State, rows[i].Reason = RunQueued, fmt.Sprintf("%d active, max_instances is %d (overlap: %s)", d.active, d.spec.Policy.MaxInstances, d.spec.Policy.Overlap)
 	}

@@ -124,6 +124,10 @@ func TestPlanJob(t *testing.T) {
 		{name: "an older fire comes before a manual row", next: -time.Minute, queued: []Run{queued(8, 0)}, free: 5, want: []string{"running +0 +1 from -1"}, wantNext: time.Minute, wantCount: 1},
 		{name: "at the limit a batch is skipped whole, also near max_runs", policy: Policy{MaxRuns: 3, Coalesce: &no}, active: 1, count: 2, next: -2 * time.Minute,
 			want: []string{"skipped -2", "skipped -1", "skipped +0"}, wantNext: time.Minute, wantCount: 2},
+		{name: "a batch of which less may wait than runs are left loses no fire", policy: Policy{MaxRuns: 3, Coalesce: &no, Overlap: OverlapQueueOne}, active: 1, count: 1, next: -4 * time.Minute,
+			want: []string{"skipped -4", "skipped -3", "skipped -2", "skipped -1", "queued +0"}, wantNext: time.Minute, wantCount: 2},
+		{name: "a batch that may wait stops at max_runs", policy: Policy{MaxRuns: 3, Coalesce: &no, Overlap: OverlapQueue}, active: 1, count: 1, next: -4 * time.Minute,
+			want: []string{"queued -4", "queued -3"}, wantState: JobFinished, wantCount: 3},
 		{name: "queued rows take slots too", policy: Policy{MaxInstances: 9}, free: 2, next: 0, queued: []Run{queued(7, 0), queued(8, 0), queued(9, 0)}, start: []int64{7, 8}, wantNext: 0},
 		{name: "a paused job starts its manual run", state: JobPaused, queued: []Run{queued(8, 0)}, start: []int64{8}, wantState: JobPaused},
 		{name: "a paused job has no fires", state: JobPaused, next: -time.Minute, nothing: true},
@@ -195,19 +199,26 @@ func TestPlanJob(t *testing.T) {
 
 // After an outage ends of runs may be missing: a fire of it finds no limit yet, one that came later does.
 func TestAFireOfAnOutageWaitsForEnds(t *testing.T) {
-	spec := &JobSpec{ID: "j", Trigger: grid{step: time.Minute}, Task: textTask{}, Policy: Policy{}.WithDefaults()}
 	for _, c := range []struct {
 		what      string
+		overlap   Overlap
 		active    int
+		waiting   int
 		unsettled time.Duration // after noon, when the fire is due
 		ok        bool
 		state     RunState
 	}{
-		{"at the limit, of the outage", 1, 0, false, ""},
-		{"at the limit, after it", 1, -time.Microsecond, true, RunSkipped},
-		{"below the limit, of the outage", 0, time.Hour, true, RunRunning},
+		{"at the limit, of the outage", OverlapSkip, 1, 0, 0, false, ""},
+		{"at the limit, after it", OverlapSkip, 1, 0, -time.Microsecond, true, RunSkipped},
+		{"below the limit, of the outage", OverlapSkip, 0, 0, time.Hour, true, RunRunning},
+		{"no more may wait, of the outage", OverlapQueueOne, 1, 1, 0, false, ""},
+		{"no more may wait, after it", OverlapQueueOne, 1, 1, -time.Microsecond, true, RunSkipped},
+		{"it would cancel what runs, of the outage", OverlapCancelRunning, 1, 0, 0, false, ""},
+		{"it cancels what runs, after it", OverlapCancelRunning, 1, 0, -time.Microsecond, true, RunQueued},
+		{"there is no limit, of the outage", OverlapAllow, 1, 0, time.Hour, true, RunRunning},
 	} {
-		due := Due{Job: JobRecord{ID: "j", State: JobActive, NextNominal: at(0), NextDue: at(0)}, Active: c.active}
+		spec := &JobSpec{ID: "j", Trigger: grid{step: time.Minute}, Task: textTask{}, Policy: Policy{Overlap: c.overlap}.WithDefaults()}
+		due := Due{Job: JobRecord{ID: "j", State: JobActive, NextNominal: at(0), NextDue: at(0)}, Active: c.active, Waiting: c.waiting}
 		plan, taken, ok, err := planJob(noon, due, spec, 1, noon.Add(c.unsettled))
 		if err != nil || ok != c.ok {
 			t.Errorf("%s: planned %t, %v", c.what, ok, err)
@@ -241,35 +252,43 @@ func TestWalkGivesUpAfterItsBound(t *testing.T) {
 	}
 }
 
+// Now is before, in and after the jitter of the newest fire.
 func TestEveryDueFireIsCountedOnceWhateverTheWay(t *testing.T) {
-	for _, limit := range []int{1, 2, 3, 7, 100} {
-		for n := range 250 {
-			first := noon.Add(-time.Duration(n) * time.Minute)
-			for name, trigger := range map[string]Trigger{"walked": grid{step: time.Minute}, "counted": countingGrid{grid{step: time.Minute}}} {
-				spec := &JobSpec{ID: "j", Trigger: trigger, Policy: Policy{Jitter: 45 * time.Second}}
-				now := noon.Add(20 * time.Second)
-				start := jittered(spec, first)
-				if start.due.After(now) {
-					continue
-				}
-				all, err := dueFires(spec, start, now, limit)
-				if err != nil {
-					t.Fatal(err)
-				}
-				want := int64(0)
-				for m := first; !m.After(now); m = m.Add(time.Minute) {
-					if !jittered(spec, m).due.After(now) {
-						want++
-					}
-				}
-				if all.count() != want || len(all.newest) != min(limit, int(want)) {
-					t.Fatalf("%s, limit %d, %d minutes: counted %d (%d newest), want %d", name, limit, n, all.count(), len(all.newest), want)
-				}
-				if all.next == nil || !all.next.due.After(now) || all.next.nominal.Sub(all.newest[len(all.newest)-1].nominal) != time.Minute {
-					t.Fatalf("%s, limit %d, %d minutes: next is %v after %v", name, limit, n, all.next, all.newest)
+	for _, late := range []time.Duration{0, 10 * time.Second, 20 * time.Second, 40 * time.Second} {
+		for _, limit := range []int{1, 2, 3, 7, 100} {
+			for n := range 250 {
+				for name, trigger := range map[string]Trigger{"walked": grid{step: time.Minute}, "counted": countingGrid{grid{step: time.Minute}}} {
+					what := fmt.Sprintf("%s, limit %d, %d minutes, %s after the last", name, limit, n, late)
+					dueFiresAreCounted(t, what, trigger, noon.Add(late), n, limit)
 				}
 			}
 		}
+	}
+}
+
+// dueFiresAreCounted looks at now for the fires of n minutes before noon.
+func dueFiresAreCounted(t *testing.T, what string, trigger Trigger, now time.Time, n, limit int) {
+	first := noon.Add(-time.Duration(n) * time.Minute)
+	spec := &JobSpec{ID: "j", Trigger: trigger, Policy: Policy{Jitter: 45 * time.Second}}
+	start := jittered(spec, first)
+	if start.due.After(now) {
+		return
+	}
+	all, err := dueFires(spec, start, now, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := int64(0)
+	for m := first; !m.After(now); m = m.Add(time.Minute) {
+		if !jittered(spec, m).due.After(now) {
+			want++
+		}
+	}
+	if all.count() != want || len(all.newest) != min(limit, int(want)) {
+		t.Fatalf("%s: counted %d (%d newest), want %d", what, all.count(), len(all.newest), want)
+	}
+	if all.next == nil || !all.next.due.After(now) || all.next.nominal.Sub(all.newest[len(all.newest)-1].nominal) != time.Minute {
+		t.Fatalf("%s: next is %v after %v", what, all.next, all.newest)
 	}
 }
 

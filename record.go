@@ -34,6 +34,13 @@ func (s *Scheduler) specOf(rec *JobRecord) (*JobSpec, error) {
 	if d, ok := s.decoded.get(rec.ID, rec.Version, rec.Created); ok {
 		return d.spec, d.err
 	}
+	spec, err := s.decodeSpec(rec)
+	s.decoded.put(rec.ID, decodedJob{rec.Version, rec.Created, spec, err})
+	return spec, err
+}
+
+// decodeSpec decodes the definition of a record. What cannot be read stands in it as it is.
+func (s *Scheduler) decodeSpec(rec *JobRecord) (*JobSpec, error) {
 	spec, err := s.registry.decodeJob(rec.Spec, false)
 	spec.ID = rec.ID
 	spec.Policy = spec.Policy.WithDefaults()
@@ -43,7 +50,6 @@ func (s *Scheduler) specOf(rec *JobRecord) (*JobSpec, error) {
 	if isNil(spec.Task) {
 		spec.Task = unreadableOf(rec.Spec, "task")
 	}
-	s.decoded.put(rec.ID, decodedJob{rec.Version, rec.Created, &spec, err})
 	return &spec, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -25,6 +26,7 @@ type Registry struct {
 }
 
 type function struct {
+	names argumentNames
 	check func(args json.RawMessage) error
 	call  func(ctx context.Context, args json.RawMessage) error
 }
@@ -63,7 +65,10 @@ func (r *Registry) RegisterExecutor(e Executor) {
 
 // Func registers fn under a name, by which jobs refer to it (Call). Its arguments
 // are plain JSON: they are decoded into a new Args for each run, and checked when a
-// job is added (unknown members are refused). It panics if the name is taken, empty, or "closure".
+// job is added (unknown members are refused). Where Args is a struct with fields, or a map, the run's params are laid over
+// them: a param takes the place of the whole argument of its name, and one that the function does not take is refused when
+// its job is added or run by hand. Any other function finds its params with CurrentRun. It panics
+// if the name is taken, empty, or "closure".
 func Func[Args any](r *Registry, name string, fn func(ctx context.Context, args Args) error) {
 	decode := func(data json.RawMessage) (Args, error) {
 		var args Args
@@ -86,6 +91,7 @@ func Func[Args any](r *Registry, name string, fn func(ctx context.Context, args 
 		panic(fmt.Sprintf("ruqi: function name %q is empty, reserved, or registered twice", name))
 	}
 	r.functions[name] = function{
+		names: namesOf(reflect.TypeFor[Args]()),
 		check: func(data json.RawMessage) error { _, err := decode(data); return err },
 		call: func(ctx context.Context, data json.RawMessage) error {
 			args, err := decode(data)
@@ -111,15 +117,6 @@ func (r *Registry) CheckFunc(name string, args json.RawMessage) error {
 		return err
 	}
 	return f.check(args)
-}
-
-// CallFunc calls the function by name. Its panics are the caller's.
-func (r *Registry) CallFunc(ctx context.Context, name string, args json.RawMessage) error {
-	f, err := r.function(name)
-	if err != nil {
-		return err
-	}
-	return f.call(ctx, args)
 }
 
 func (r *Registry) function(name string) (function, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
@@ -183,6 +184,43 @@ func TestACancelledRunIsNotTriedAgain(t *testing.T) {
 	})
 }
 
+// Nor is one whose end was asked for on another instance, when it fails before its own has heard of that.
+func TestARunThatFailsAfterItsCancelIsNotTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{Store: memory.Open(memory.Options{})}
+		registry := newRegistry()
+		ruqi.Func(registry, "fail", func(ctx context.Context, _ struct{}) error { return errors.Join(sleeping(time.Minute)(ctx), errBroken) })
+		s := newScheduler(t, g, registry, ruqi.Options{Lease: 10 * time.Minute})
+		other := newScheduler(t, g.Store, registry, ruqi.Options{Instance: "other"}) // not started
+		retrying := 0
+		s.Listen(func(ruqi.Event) { retrying++ }, ruqi.EventRunRetrying)
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Hour), Task: ruqi.Call("fail", nil), Policy: ruqi.Policy{Retry: &ruqi.Retry{Max: 3}}}, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour + 30*time.Second)
+		g.refuse.Store(true) // it cannot hear
+		if _, err := other.CancelRun(t.Context(), runs(t, other, "x")[0].ID, "me"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		g.refuse.Store(false)
+		time.Sleep(10 * time.Minute)
+		all := runs(t, s, "x")
+		if len(all) != 1 || all[0].State != ruqi.RunFailed || all[0].CancelBy != "me" {
+			t.Errorf("the runs are %v", states(all))
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if retrying != 0 {
+			t.Errorf("%d times it was told that the run is tried again", retrying)
+		}
+	})
+}
+
 // A job that is removed when it has finished stays until its last attempt has ended.
 func TestAFinishedJobStaysForItsAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -228,6 +266,42 @@ func TestFiresGoOnBesideAttempts(t *testing.T) {
 			t.Errorf("got %q, want %q", told, want)
 		}
 		w.stop()
+	})
+}
+
+// A picky store takes no end with a certain reason.
+type picky struct{ *memory.Store }
+
+func (p *picky) Finish(ctx context.Context, o ruqi.Owner, all []ruqi.Done) ([]int64, error) {
+	for i := range all {
+		if all[i].Run.Reason == errBroken.Error() {
+			return nil, errors.New("a text that cannot be stored")
+		}
+	}
+	return p.Store.Finish(ctx, o, all)
+}
+
+// What follows from an end follows, too, when the store refuses the end and a plain failure is written in its place.
+func TestAnEndThatIsRefusedIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScheduler(t, &picky{memory.Open(memory.Options{})}, newRegistry(), ruqi.Options{})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		policy := ruqi.Policy{Retry: &ruqi.Retry{Max: 2}, DeleteWhenFinished: true}
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.Date(time.Now().Add(time.Second)), Task: ruqi.Do(failing(9)), Policy: policy}, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Minute)
+		if told := attempts(t, runs(t, s, "x")); !slices.Equal(told, []string{"1 failed 0s", "2 failed 10s", "3 failed 20s"}) {
+			t.Errorf("got %q", told)
+		}
+		if job, err := s.Job(t.Context(), "x"); !errors.Is(err, ruqi.ErrNotFound) {
+			t.Errorf("the job is still there: %s, %v", job.State, err)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -93,9 +93,12 @@ type Run struct {
 	// CancelBy names who asked for the run to end; empty: nobody.
 	CancelBy string
 	Params   json.RawMessage
-	// Result and Progress are reserved.
-	Result   json.RawMessage
-	Progress *float64
+	// Result is what the task gave as its result, one JSON value of at most MaxResult bytes; nil: none.
+	Result json.RawMessage
+	// Progress is how far the task said it was, from 0 to 1, and ProgressText where it stood, at most MaxProgressText
+	// characters. The last ones stay when the run has ended. Nil and empty: it said nothing.
+	Progress     *float64
+	ProgressText string
 	// ExitCode and Signal are how a process ended; nil and empty where there was none.
 	ExitCode *int
 	Signal   string

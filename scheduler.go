@@ -221,6 +221,7 @@ func (s *Scheduler) endAll() error {
 	unwritten := s.finished.drain(limit)
 	s.stop(errShutdown)
 	s.loops.Wait()
+	s.finished.recall()    // what would be tried again later has no later
 	s.writeFinished(limit) // what a claim that answered late has brought
 	var err error
 	if unwritten > 0 {

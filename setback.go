@@ -3,6 +3,7 @@ package ruqi
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -141,4 +142,36 @@ func (s *Scheduler) reanchor(now time.Time, old *JobRecord) Change {
 	rec.State, rec.Reason, rec.Version = old.State, old.Reason, old.Version+1
 	rec.NextNominal, rec.NextDue = &next.nominal, &next.due
 	return Change{Job: &rec}
+}
+
+// hastenAll is called when the clock was set back. Fires that wait, the rest of batches and what was started by hand were due when they
+// were written, and are not to wait until that time comes again.
+func (s *Scheduler) hastenAll(ctx context.Context, now time.Time) {
+	query := RunQuery{States: []RunState{RunQueued}, Limit: MaxPage}
+	for {
+		page, err := s.store.Runs(ctx, query)
+		if err != nil {
+			s.log.Warn("queued runs could not be read after the clock was set back", "error", err)
+			return
+		}
+		var ids []string
+		for i := range page.Runs {
+			if run := &page.Runs[i]; run.Cause != CauseRetry && run.Due.After(now) && !slices.Contains(ids, run.JobID) {
+				ids = append(ids, run.JobID)
+			}
+		}
+		if len(ids) > 0 {
+			_, _, err := s.store.EditJobs(ctx, JobQuery{IDs: ids}, func(_ time.Time, _ string, old *JobRecord, _ int) Change {
+				return Change{Hasten: old != nil}
+			})
+			if err != nil {
+				s.log.Warn("queued runs could not be made due after the clock was set back", "error", err)
+				return
+			}
+		}
+		if query.Cursor = page.Next; query.Cursor == "" {
+			s.kick()
+			return
+		}
+	}
 }

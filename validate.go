@@ -105,8 +105,9 @@ func (p Policy) check(faults *Faults) {
 }
 
 // complete checks a definition, all faults at once, and fills in what is open. Its trigger
-// is bound for the check alone: what it is really bound with is known only within the store's step.
-func (s *Scheduler) complete(spec JobSpec) (JobSpec, error) {
+// is bound for the check alone: what it is really bound with is known only within the store's step. was is the task
+// that the job has had until now, nil for none: it is not vetted again.
+func (s *Scheduler) complete(spec JobSpec, was Task) (JobSpec, error) {
 	var faults Faults
 	spec = spec.clone() // the caller's maps and slices stay the caller's
 	if spec.ID == "" {
@@ -128,13 +129,15 @@ func (s *Scheduler) complete(spec JobSpec) (JobSpec, error) {
 		faults.Merge("/params", err)
 	} else if len(spec.Params) > maxParams {
 		faults.Add("/params", "", "%d bytes; accepted are at most %d", len(spec.Params), maxParams)
+	} else {
+		faults.Merge("/params", s.registry.checkCall(spec.Task, spec.Params))
 	}
 	if spec.Priority < -maxPriority || spec.Priority > maxPriority {
 		faults.Add("/priority", fmt.Sprint(spec.Priority), "out of range (-%d to %d)", maxPriority, maxPriority)
 	}
 	spec.Policy = spec.Policy.WithDefaults()
 	spec.Policy.check(&faults)
-	spec.Task, spec.Executor = s.completeTask(&faults, spec)
+	spec.Task, spec.Executor = s.completeTask(&faults, spec, was)
 	if isNil(spec.Trigger) {
 		faults.Add("/trigger", "", "missing")
 	} else if _, err := bind(spec, s.options.Zone, micro(s.options.Now())); err != nil {
@@ -145,7 +148,7 @@ func (s *Scheduler) complete(spec JobSpec) (JobSpec, error) {
 	return spec, faults.Err()
 }
 
-func (s *Scheduler) completeTask(faults *Faults, spec JobSpec) (Task, string) {
+func (s *Scheduler) completeTask(faults *Faults, spec JobSpec, was Task) (Task, string) {
 	if isNil(spec.Task) {
 		faults.Add("/task", "", "missing")
 		return nil, spec.Executor
@@ -173,11 +176,23 @@ func (s *Scheduler) completeTask(faults *Faults, spec JobSpec) (Task, string) {
 	if err == nil {
 		var task Task
 		if task, err = executor.Decode(data); err == nil {
+			if vetter, ok := executor.(Vetter); ok && !sameTask(was, data) {
+				faults.Merge("/task", vetter.Vet(task))
+			}
 			return task, spec.Executor
 		}
 	}
 	faults.Merge("/task", err)
 	return spec.Task, spec.Executor
+}
+
+// sameTask reports whether a task is the one with this encoding.
+func sameTask(task Task, data []byte) bool {
+	if isNil(task) {
+		return false
+	}
+	was, err := task.MarshalJSON()
+	return err == nil && bytes.Equal(was, data)
 }
 
 // bind fills in what the trigger leaves open.

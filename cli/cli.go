@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/client"
 	"github.com/ruqi-dev/ruqi/wire"
 )
@@ -83,13 +84,26 @@ type silentError struct{ status int }
 
 func (e *silentError) Error() string { return "" }
 
+// statusError is a failure that ends with another status than its kind has elsewhere.
+type statusError struct {
+	cause  error
+	status int
+}
+
+func (e *statusError) Error() string { return e.cause.Error() }
+func (e *statusError) Unwrap() error { return e.cause }
+
 func exitStatus(err error) int {
 	var silent *silentError
 	var wrong *usageError
+	var fault *jobfile.Fault
+	var given *statusError
 	switch {
 	case errors.As(err, &silent):
 		return silent.status
-	case errors.As(err, &wrong), errors.Is(err, ruqi.ErrInvalid), errors.Is(err, ruqi.ErrClosure):
+	case errors.As(err, &given):
+		return given.status
+	case errors.As(err, &wrong), errors.As(err, &fault), errors.Is(err, ruqi.ErrInvalid), errors.Is(err, ruqi.ErrClosure):
 		return exitUsage
 	case errors.Is(err, ruqi.ErrNotFound):
 		return exitNotFound
@@ -121,7 +135,7 @@ func (a *app) explain(err error) []string {
 		}
 		return lines
 	case errors.Is(err, client.ErrUnreachable):
-		return []string{err.Error(), "is the service running, and is it at this address? --server or RUQI_SERVER says where: " + a.address()}
+		return append(strings.Split(err.Error(), "\n"), "is the service running, and is it at this address? --server or RUQI_SERVER says where: "+a.address())
 	case errors.Is(err, errTokenFile):
 		return []string{err.Error()}
 	case errors.Is(err, client.ErrDenied):
@@ -172,8 +186,9 @@ func (a *app) root() *cobra.Command {
 		}
 		return nil
 	}
-	root.AddCommand(a.serveCommand(), a.jobCommand(), a.runCommand(), a.instanceCommand(), a.storeCommand(), a.statusCommand(), a.wakeupCommand(), a.nextCommand(), a.importCommand(), a.versionCommand())
+	root.AddCommand(a.serveCommand(), a.jobCommand(), a.runCommand(), a.instanceCommand(), a.storeCommand(), a.statusCommand(), a.wakeupCommand(), a.nextCommand(), a.applyCommand(), a.diffCommand(), a.importCommand(), a.versionCommand())
 	root.SetHelpCommand(helpCommand(root))
+	root.AddCommand(a.exportCommand())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {

@@ -71,6 +71,13 @@ func TestCronJobsOfKubernetesAreTakenOver(t *testing.T) {
 	if got := s.ruqi("import", "k8s", file("01-beta-folded.yaml"), file("01-beta-folded.yaml")); got.status != 1 || !strings.Contains(got.errors, "its name is taken by that at") {
 		t.Errorf("two of one name: exit %d: %s", got.status, got.errors)
 	}
+	nasty := filepath.Join(t.TempDir(), "nasty.yaml")
+	if err := os.WriteFile(nasty, []byte("kind: \"\\e[2J\"\nmetadata: {name: \"a\\e[2Jb\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.ruqi("import", "k8s", nasty); strings.ContainsRune(got.out+got.errors, '\x1b') || !strings.Contains(got.errors, `a\x1b[2Jb: not a CronJob`) {
+		t.Errorf("a name that acts on the terminal: %q%q", got.out, got.errors)
+	}
 	s.fails(2, "zone", "import", "k8s", "--tz", "Nowhere/Else", file("01-beta-folded.yaml"))
 	s.fails(2, "no such file", "import", "k8s", file("none.yaml"))
 }

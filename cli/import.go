@@ -1,23 +1,28 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/cli/kubernetes"
 )
 
 func (a *app) importCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "import", Short: "Take over jobs of other schedulers"}
-	cmd.AddCommand(a.importKubernetesCommand())
+	cmd.AddCommand(a.importCrontabCommand(), a.importKubernetesCommand())
 	return group(cmd)
 }
 
@@ -88,11 +93,14 @@ func (a *app) readInput(name string) ([]byte, error) {
 		defer func() { _ = file.Close() }() // it was only read
 		source = file
 	}
-	data, err := io.ReadAll(io.LimitReader(source, maxJobFile+1))
-	if err == nil && len(data) > maxJobFile {
+	data, err := io.ReadAll(io.LimitReader(source, jobfile.MaxSize+1))
+	switch {
+	case err != nil:
+		return nil, usage("%v", err)
+	case len(data) > jobfile.MaxSize:
 		return nil, usage("%s: larger than 16 MiB", name)
 	}
-	return data, err
+	return data, nil
 }
 
 // errNotAll makes the exit status tell that not everything was taken; what it was has been said.
@@ -100,31 +108,23 @@ var errNotAll = errors.New("not all could be taken over")
 
 // importJobs adds what was found, and says of the rest why not.
 func (a *app) importJobs(ctx context.Context, found kubernetes.Result, dryRun bool) error {
-	say := func(line string) { _, _ = fmt.Fprintln(a.Stderr, "ruqi: "+line) } // as good as it goes
 	for _, line := range found.Skipped {
-		say(line)
+		a.say("%s", line)
 	}
 	refused := len(found.Refused)
 	for _, line := range found.Refused {
-		say(line)
+		a.say("%s", line)
 	}
 	for _, job := range found.Jobs {
 		for _, n := range job.Notes {
-			say(fmt.Sprintf("%s: %s: %s", job.Where, job.Definition["id"], n))
+			a.say("%s: %s: %s", job.Where, job.Definition["id"], n)
 		}
 	}
 	var jobs []ruqi.Job
 	var done []string
 	if dryRun {
 		for i, job := range found.Jobs {
-			text, err := yaml.Marshal(job.Definition)
-			if err != nil {
-				return err
-			}
-			if i > 0 {
-				text = append([]byte("---\n"), text...)
-			}
-			if err := a.print("%s", text); err != nil {
+			if err := a.printDocument(job.Definition, i == 0); err != nil {
 				return err
 			}
 		}
@@ -143,7 +143,7 @@ func (a *app) importJobs(ctx context.Context, found kubernetes.Result, dryRun bo
 			var invalid *ruqi.InvalidError
 			if errors.As(err, &invalid) {
 				for _, f := range invalid.Faults {
-					say(fmt.Sprintf("%s: CronJob %s: %s: %s", job.Where, job.Definition["id"], f.Pointer, f.Message))
+					a.say("%s: CronJob %s: %s: %s", job.Where, job.Definition["id"], f.Pointer, f.Message)
 				}
 				refused++
 				continue
@@ -161,4 +161,38 @@ func (a *app) importJobs(ctx context.Context, found kubernetes.Result, dryRun bo
 		return errNotAll
 	}
 	return nil
+}
+
+// say tells of something on standard error. What it says may come from files of others.
+func (a *app) say(format string, args ...any) {
+	_, _ = fmt.Fprintln(a.Stderr, "ruqi: "+escape(fmt.Sprintf(format, args...))) // as good as it goes
+}
+
+// printDocument writes a definition as a document of a job file. Where a text in it would act on a terminal, and YAML would show it as it
+// is, the document is JSON with escapes, which YAML reads as well.
+func (a *app) printDocument(definition map[string]any, first bool) error {
+	text, err := yaml.Marshal(definition)
+	if err != nil {
+		return err
+	}
+	if hidden := func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }; bytes.ContainsFunc(text, hidden) {
+		if text, err = json.MarshalIndent(definition, "", "  "); err != nil {
+			return err
+		}
+		var b bytes.Buffer
+		for _, r := range string(text) {
+			if !hidden(r) {
+				b.WriteRune(r)
+				continue
+			}
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(&b, "\\u%04x", unit)
+			}
+		}
+		text = append(plainJSON(b.Bytes()), '\n')
+	}
+	if !first {
+		text = append([]byte("---\n"), text...)
+	}
+	return a.print("%s", text)
 }

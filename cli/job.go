@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/client"
-	"github.com/ruqi-dev/ruqi/standard"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
@@ -116,7 +114,7 @@ func (a *app) printChanged(jobs []ruqi.Job, done ...string) error {
 }
 
 func (a *app) jobAddCommand() *cobra.Command {
-	f := &jobFlags{}
+	f := &jobFlags{commandFlags: commandFlags{input: a.Stdin}}
 	var file, onConflict string
 	var paused bool
 	cmd := &cobra.Command{
@@ -195,47 +193,8 @@ func (a *app) addOne(ctx context.Context, def members, onConflict ruqi.OnConflic
 	return a.printChanged([]ruqi.Job{job}, string(added))
 }
 
-// addFile adds the jobs of a file in order and stops at the first that fails. What can be
-// checked here is checked for all of them before the first is added.
-func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConflict) error {
-	documents, err := a.readJobFile(name)
-	if err != nil {
-		return err
-	}
-	if err := checkAll(documents, standard.Registry(standard.Options{})); err != nil {
-		return err
-	}
-	c, err := a.connect()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	var jobs []ruqi.Job
-	var done, ids []string
-	for _, d := range documents {
-		text, err := encode(d.value)
-		if err != nil {
-			return err
-		}
-		job, added, err := c.AddDefinition(ctx, text, onConflict)
-		if err != nil {
-			// Input that the service refuses leaves standard output empty; what was added before it stays.
-			a.Stdout, a.output = a.Stderr, "table"
-			told := a.printChanged(jobs, done...)
-			a.names = d.at
-			if exitStatus(err) == exitFailed {
-				err = fmt.Errorf("%s: %w", d.at(""), err)
-			}
-			return errors.Join(err, told)
-		}
-		jobs, done, ids = append(jobs, job), append(done, string(added)), append(ids, job.ID)
-	}
-	defer a.tellParked(ctx, c, ids...)
-	return a.printChanged(jobs, done...)
-}
-
 func (a *app) jobModifyCommand() *cobra.Command {
-	f := &jobFlags{change: true}
+	f := &jobFlags{change: true, commandFlags: commandFlags{input: a.Stdin}}
 	cmd := &cobra.Command{
 		Use:   "modify ID [flags] [-- PROGRAM ARGUMENT…]",
 		Short: "Change what the flags name in a job",
@@ -289,7 +248,7 @@ func dropOtherTask(t members) {
 	}
 	switch {
 	case t["kind"] == "webhook":
-		drop("command", "argv", "shell", "env", "dir", "stdin")
+		drop("command", "argv", "shell", "env", "dir", "stdin", "user", "umask", "nice", "login", "limits")
 	case t["argv"] != nil:
 		drop("command", "shell", "url", "method", "headers", "body", "expect")
 	case t["command"] != nil:
@@ -299,22 +258,14 @@ func dropOtherTask(t members) {
 
 func (a *app) jobRunCommand() *cobra.Command {
 	var wait bool
-	var params []string
+	var params paramFlags
 	cmd := &cobra.Command{
 		Use: "run ID", Short: "Run a job now, beside its schedule", Args: exactly("an id"),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
-			var faults ruqi.Faults
-			a.names = func(string) string { return "--param" }
-			over := pairs(&faults, "/params", params)
-			if err := faults.Err(); err != nil {
+			a.names = params.name
+			text, err := params.read()
+			if err != nil {
 				return err
-			}
-			var text json.RawMessage
-			if len(over) > 0 {
-				var err error
-				if text, err = encode(over); err != nil {
-					return err
-				}
 			}
 			run, err := c.RunNow(ctx, args[0], text)
 			if err != nil {
@@ -331,7 +282,7 @@ func (a *app) jobRunCommand() *cobra.Command {
 			if a.output == "json" {
 				err = a.printJSON(wire.FromRun(run))
 			} else {
-				err = a.print("run %d of %s: %s%s\n", run.ID, escape(run.JobID), run.State, because(run.Reason))
+				err = a.print("run %d of %s: %s%s\n%s", run.ID, escape(run.JobID), run.State, because(run.Reason), resultLine(run))
 			}
 			if err == nil && wait && run.State != ruqi.RunSucceeded {
 				return &silentError{exitFailed}
@@ -339,8 +290,8 @@ func (a *app) jobRunCommand() *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait for its end, saying why it does not begin; exit status 1 unless it succeeded")
-	cmd.Flags().StringArrayVar(&params, "param", nil, "`K=V` laid over the job's params, V as text; may be given again")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait for its end, saying why it does not begin, and show its result; exit status 1 unless it succeeded")
+	params.register(cmd.Flags())
 	return cmd
 }
 
@@ -383,6 +334,14 @@ func (a *app) tellParked(ctx context.Context, c *client.Client, ids ...string) b
 
 // idsAsked is how many ids are put into one query, which may be no longer than a header: an id takes 3 KiB at most.
 const idsAsked = 20
+
+// resultLine shows the result that the run gave, if it did.
+func resultLine(run ruqi.Run) string {
+	if run.Result == nil {
+		return ""
+	}
+	return "result: " + escape(string(plainJSON(run.Result))) + "\n"
+}
 
 func because(reason string) string {
 	if reason == "" {

@@ -41,6 +41,8 @@ type jobFlags struct {
 	retry, retryDelay, retryBackoff, retryMaxDelay      string
 	webhook, method, body, expect                       string
 	headers                                             []string
+
+	commandFlags
 }
 
 // none takes an option away in a change.
@@ -67,6 +69,7 @@ func (f *jobFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.expect, "expect", "", "`statuses` that count as success: 2xx (default), 200,304, 200-204")
 	set.StringArrayVar(&f.env, "env", nil, "`K=V` for the command's environment; may be given again")
 	set.StringVar(&f.dir, "dir", "", "`folder` the command starts in; a relative one is taken from the folder you are in")
+	f.registerCommand(set)
 	set.StringVar(&f.executor, "executor", "", "`pool` of slots (default: that of the task's kind)")
 	set.IntVar(&f.priority, "priority", 0, "higher goes first when slots are short: `n`")
 	set.StringArrayVar(&f.tags, "tag", nil, "`tag`; may be given again (in a change: all the tags there shall be); none: no tags")
@@ -107,7 +110,7 @@ func (f *jobFlags) definitionFlags() []string {
 
 // flagOf maps pointers of a job to the flags they were given by.
 var flagOf = map[string]string{
-	"/trigger/zone": "--tz", "/task": "--command", "/tags": "--tag", "/labels": "--label", "/params": "--param", "/task/argv": "--",
+	"/trigger/zone": "--tz", "/task": "--command", "/tags": "--tag", "/labels": "--label", "/params": "--param", "/task/argv": "--", "/task/env": "--env", "/task/limits": "--limit",
 	"/task/url": "--webhook", "/task/headers": "--header", "/task/method": "--method", "/task/body": "--body", "/task/expect": "--expect",
 	"/policy/retry/max": "--retry", "/policy/retry/delay": "--retry-delay", "/policy/retry/max_delay": "--retry-max-delay",
 	"/policy/retry/backoff": "--retry-backoff",
@@ -290,6 +293,7 @@ func (f *jobFlags) task(faults *ruqi.Faults, argv []string) members {
 	if f.given("dir") {
 		t["dir"] = f.folder(faults)
 	}
+	f.process(t, faults)
 	for flag, value := range map[string]string{"method": f.method, "expect": f.expect} {
 		if f.given(flag) {
 			t[flag] = value

@@ -111,7 +111,7 @@ func (t *table) members(data json.RawMessage, leftOut ...string) {
 		if value == nil || slices.Contains(leftOut, name) || slices.Contains(leftOut, name+"="+valueText(value)) {
 			continue
 		}
-		if list, ok := value.(map[string]any); ok && name == "env" {
+		if list, ok := value.(map[string]any); ok && (name == "env" || name == "limits") {
 			for _, key := range slices.Sorted(maps.Keys(list)) {
 				t.lines("  "+name, key+"="+valueText(list[key]))
 			}

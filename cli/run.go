@@ -115,7 +115,7 @@ func (a *app) printRuns(runs []ruqi.Run, next string, zone *time.Location) error
 	return nil
 }
 
-// runReason says what a row alone does not: why it is as it is, which fires it stands for, and who wants
+// runReason says what a row alone does not: why it is as it is, which fires it stands for, how far it is, and who wants
 // it to end.
 func runReason(run ruqi.Run, zone *time.Location) string {
 	var parts []string
@@ -134,10 +134,23 @@ func runReason(run ruqi.Run, zone *time.Location) string {
 		}
 		parts = append(parts, text)
 	}
+	if run.Progress != nil && !run.State.Ended() {
+		parts = append(parts, progress(run))
+	}
 	if run.CancelBy != "" && !run.State.Ended() {
 		parts = append(parts, "cancel asked by "+run.CancelBy)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// progress shows how far the run said it was: whole percents, of which 100 means that all is done.
+func progress(run ruqi.Run) string {
+	const rounding = 1e-9 // 0.29 is a little less in binary
+	percent := fmt.Sprintf("%d%%", int(*run.Progress*100+rounding))
+	if run.ProgressText == "" {
+		return percent
+	}
+	return percent + ", " + run.ProgressText
 }
 
 // seconds cuts a time for a list, where microseconds only hide the rest.
@@ -180,6 +193,12 @@ func (a *app) showRun(run ruqi.Run, zone *time.Location) error {
 	}
 	if run.Signal != "" {
 		t.row("signal", run.Signal)
+	}
+	if run.Progress != nil {
+		t.row("progress", progress(run))
+	}
+	if run.Result != nil {
+		t.row("result", string(plainJSON(run.Result)))
 	}
 	output := size(run.OutputBytes)
 	if run.OutputCut {

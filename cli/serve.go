@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,8 +22,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/executor/command"
 	"github.com/ruqi-dev/ruqi/executor/webhook"
 	"github.com/ruqi-dev/ruqi/httpapi"
+	"github.com/ruqi-dev/ruqi/httpapi/legacy"
 	"github.com/ruqi-dev/ruqi/internal/duration"
 	"github.com/ruqi-dev/ruqi/standard"
 	"github.com/ruqi-dev/ruqi/wire"
@@ -40,7 +43,11 @@ const (
 type serveFlags struct {
 	store, listen, zone, lease, drain, logLevel string
 	slots, allowNet                             []string
+	allowPrograms, allowUsers                   []string
 	insecureHTTP, newToken, webhookProxy        bool
+	noCommands                                  bool
+	cgroup                                      string
+	legacy                                      legacyFlags
 }
 
 func (a *app) serveCommand() *cobra.Command {
@@ -51,7 +58,11 @@ func (a *app) serveCommand() *cobra.Command {
 		Long: "Runs jobs and serves the API. At its first start on a store it makes an admin token and says in which file it is;\n" +
 			"--new-token makes another one when that is lost.\n\n" +
 			"Each flag can be given in the environment instead: RUQI_STORE, RUQI_LISTEN, RUQI_TZ, RUQI_SLOTS (POOL=N,…), RUQI_LEASE, RUQI_DRAIN,\n" +
-			"RUQI_INSECURE_HTTP, RUQI_LOG_LEVEL, RUQI_ALLOW_NET (NETWORK,…), RUQI_WEBHOOK_PROXY, RUQI_DATA_DIR. On SIGTERM, SIGINT or SIGHUP it claims nothing new, waits for what runs, then ends it;\n" +
+			"RUQI_INSECURE_HTTP, RUQI_LOG_LEVEL, RUQI_ALLOW_NET (NETWORK,…), RUQI_WEBHOOK_PROXY, RUQI_NO_COMMANDS,\n" +
+			"RUQI_ALLOW_PROGRAMS (PATH,…), RUQI_ALLOW_USERS (USER,…), RUQI_CGROUP, RUQI_LEGACY_OPEN (NETWORK,…), RUQI_LEGACY_HOST,\n" +
+			"RUQI_LEGACY_PROGRAMS, RUQI_LEGACY_GET, RUQI_DATA_DIR. Clients of the original service find its API at /ruqi; the flags that begin with legacy\n" +
+			"are about them alone.\n\n" +
+			"On SIGTERM, SIGINT or SIGHUP it claims nothing new, waits for what runs, then ends it;\n" +
 			"a second signal ends it at once and by force, a third leaves without waiting.",
 		Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -72,6 +83,11 @@ func (a *app) serveCommand() *cobra.Command {
 	set.BoolVar(&f.insecureHTTP, "insecure-http", false, "serve on an address that others can reach, without encryption")
 	set.StringSliceVar(&f.allowNet, "allow-net", nil, "`network` that webhooks may reach though it is loopback or private: 10.1.0.0/16, 127.0.0.1; may be given again")
 	set.BoolVar(&f.webhookProxy, "webhook-proxy", false, "send webhooks by way of the proxies that HTTP_PROXY and HTTPS_PROXY name; what may be reached is then for these to say")
+	set.BoolVar(&f.noCommands, "no-commands", false, "run no commands: jobs that are commands are refused, and those in the store wait for another instance")
+	set.StringSliceVar(&f.allowPrograms, "allow-programs", nil, "`path` of a program that commands may start, and then no others; a text for a shell needs its shell; may be given again")
+	set.StringSliceVar(&f.allowUsers, "allow-users", nil, "`user` that commands may run as, and then as no others, that of the service included; may be given again")
+	set.StringVar(&f.cgroup, "cgroup", "auto", "`when` each run of a command has a control group, by which all it started is found: auto (where Linux lets this service make one) or off")
+	f.legacy.add(set)
 	set.StringVar(&f.logLevel, "log-level", "info", "least `level` that is logged: debug, info, warn or error")
 	set.BoolVar(&f.newToken, "new-token", false, "make a new admin token at this start and write it to the data directory; the one before is refused from then on, by other running services of the store within seconds")
 	return cmd
@@ -84,12 +100,15 @@ type settings struct {
 	level              slog.Level
 	token              tokenWish
 	webhooks           webhook.Options
+	commands           command.Options
+	legacy             legacy.Settings
 	names              map[string]string // by flag, how the user gave it
 }
 
 // settings reads flags and environment and tells all faults at once.
 func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
-	names, faults := a.fromEnvironment(set, "store", "listen", "tz", "slots", "lease", "drain", "insecure-http", "log-level", "allow-net", "webhook-proxy")
+	names, faults := a.fromEnvironment(set, "store", "listen", "tz", "slots", "lease", "drain", "insecure-http", "log-level", "allow-net", "webhook-proxy",
+		"no-commands", "allow-programs", "allow-users", "cgroup", "legacy-open", "legacy-host", "legacy-programs", "legacy-get")
 	wrong := func(flag, format string, args ...any) {
 		faults = append(faults, usage("%s: %s", names[flag], fmt.Sprintf(format, args...)))
 	}
@@ -138,6 +157,24 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 		}
 		s.webhooks.Allow = append(s.webhooks.Allow, network)
 	}
+	s.commands = command.Options{
+		Disabled: f.noCommands, Programs: listed(set, "allow-programs", f.allowPrograms), Users: listed(set, "allow-users", f.allowUsers),
+		Cgroups: f.cgroup == "auto", Subreaper: true,
+	}
+	if f.cgroup != "auto" && f.cgroup != "off" {
+		wrong("cgroup", "%q is unknown; %s", f.cgroup, wire.Accepted("auto", "off"))
+	}
+	for _, path := range f.allowPrograms {
+		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
+			wrong("allow-programs", "%q is no whole path such as /usr/bin/rsync", path)
+		}
+	}
+	for _, name := range f.allowUsers {
+		if name == "" {
+			wrong("allow-users", "an empty name")
+		}
+	}
+	s.legacy = f.legacy.settings(f.listen, wrong)
 	s.scheduler.Slots = map[string]int{}
 	for _, pair := range f.slots {
 		pool, number, _ := strings.Cut(pair, "=")
@@ -156,6 +193,14 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 		s.store = "sqlite:" + databasePath(s.dir)
 	}
 	return s, errors.Join(faults...)
+}
+
+// listed returns the values of a flag; nil where it was not given, which is not the same as none.
+func listed(set *pflag.FlagSet, flag string, values []string) []string {
+	if !set.Changed(flag) {
+		return nil
+	}
+	return append([]string{}, values...)
 }
 
 // parseNetwork reads a network such as 10.0.0.0/8, or a single address.
@@ -226,6 +271,11 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	}
 	defer func() { _ = listener.Close() }() // closed already by the server, as a rule
 
+	s.scheduler.Instance = instanceName(listener.Addr())
+	if len(s.legacy.Open) > 0 {
+		logger.Warn("whoever has an address in these networks needs no token on /ruqi, and may run scripts there", "networks", s.legacy.Open)
+	}
+
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
@@ -238,7 +288,8 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	signal.Notify(pipes, syscall.SIGPIPE)
 	defer signal.Stop(pipes)
 
-	registry := standard.Registry(standard.Options{Webhooks: s.webhooks})
+	s.commands.Logger = logger
+	registry := standard.Registry(standard.Options{Webhooks: s.webhooks, Commands: s.commands})
 	scheduler, err := ruqi.New(store.Jobs, registry, s.scheduler)
 	if err != nil {
 		return err
@@ -254,7 +305,7 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	}
 	server := httpapi.NewServer(httpapi.New(httpapi.Options{
 		Operations: scheduler, Instances: scheduler, Ready: scheduler.Ready, Registry: registry,
-		Tokens: adminTokens(hash), ReadTokens: tokenReader(store.Records),
+		Tokens: adminTokens(hash), ReadTokens: tokenReader(store.Records), Legacy: &s.legacy,
 		Zone: s.scheduler.Zone, Release: a.Version, Logger: logger,
 	}))
 	for _, pool := range slices.Sorted(maps.Keys(s.scheduler.Slots)) {

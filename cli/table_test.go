@@ -40,8 +40,11 @@ func TestARunSaysWhatItStandsForAndWhoWantsItsEnd(t *testing.T) {
 		"":                                 {State: ruqi.RunSucceeded, Nominal: at},
 		"stands for 8 more since 08:52:00": {State: ruqi.RunSucceeded, Nominal: at, Coalesced: 8, CoalescedFrom: &from},
 		"late; stands for 2 more since 2026-11-30 03:00:00": {State: ruqi.RunMissed, Reason: "late", Nominal: at, Coalesced: 2, CoalescedFrom: &day},
-		"cancel asked by admin":                             {State: ruqi.RunRunning, Nominal: at, CancelBy: "admin"},
-		"cancelled by admin":                                {State: ruqi.RunCancelled, Reason: "cancelled by admin", Nominal: at, CancelBy: "admin"},
+		"29%": {State: ruqi.RunRunning, Nominal: at, Progress: progressOf(0.29)},
+		"99%, \x1b[31mred; cancel asked by admin": {State: ruqi.RunRunning, Nominal: at, Progress: progressOf(0.9999), ProgressText: "\x1b[31mred", CancelBy: "admin"},
+		"failed":                {State: ruqi.RunFailed, Reason: "failed", Nominal: at, Progress: progressOf(1)},
+		"cancel asked by admin": {State: ruqi.RunRunning, Nominal: at, CancelBy: "admin"},
+		"cancelled by admin":    {State: ruqi.RunCancelled, Reason: "cancelled by admin", Nominal: at, CancelBy: "admin"},
 	} {
 		if got := runReason(run, time.UTC); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -49,6 +52,32 @@ func TestARunSaysWhatItStandsForAndWhoWantsItsEnd(t *testing.T) {
 	}
 	if got := runTook(ruqi.Run{State: ruqi.RunLost, Started: &at, Finished: &end}); got != "-" {
 		t.Errorf("a lost run took %s", got)
+	}
+}
+
+func progressOf(fraction float64) *float64 { return &fraction }
+
+func TestWhatARunToldDoesNotActOnTheTerminal(t *testing.T) {
+	var out strings.Builder
+	a := &app{System: System{Stdout: &out, Getenv: func(string) string { return "" }}}
+	run := ruqi.Run{
+		ID: 1, JobID: "x", State: ruqi.RunRunning, Progress: progressOf(0.4),
+		ProgressText: "\x1b[2Jpage 4\u009b31m \u202eof", Result: []byte("{\"a\":\"\u009b31m\u202e \\u003e\"}"),
+	}
+	if err := a.showRun(run, time.UTC); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.printRuns([]ruqi.Run{run}, "", time.UTC); err != nil {
+		t.Fatal(err)
+	}
+	got := out.String() + resultLine(run)
+	if strings.ContainsAny(got, "\x1b\u009b\u202e") {
+		t.Errorf("what acts on a terminal comes through: %q", got)
+	}
+	for _, want := range []string{"\nprogress  40%, \\x1b[2Jpage 4", "\nresult    {\"a\":", " >\"}", "  40%, \\x1b[2J", "result: {\"a\":"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("there is no %q in\n%s", want, got)
+		}
 	}
 }
 

@@ -118,7 +118,7 @@ func TestTextThatIsNotUTF8IsRefused(t *testing.T) {
 		`--param: "K=\xf6" is not UTF-8`:      {"job", "run", "x", "--param", "K=\xf6"},
 		`"x\xf6" is not UTF-8`:                {"job", "pause", "x\xf6"},
 		`--tag: "\xf6" is not UTF-8`:          {"job", "list", "--tag", "\xf6"},
-		"jobs.yaml:3: not UTF-8":              {"job", "add", "--file", file},
+		"jobs.yaml:3:7: not UTF-8":            {"job", "add", "--file", file},
 	} {
 		got := run(t, map[string]string{"RUQI_SERVER": server.URL, "RUQI_TOKEN": "x"}, "", args...)
 		if got.status != 2 || !strings.Contains(got.errors, want) || got.out != "" {

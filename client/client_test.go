@@ -10,9 +10,11 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/trigger"
 )
 
 func TestAddressesAndTokensThatCannotBeAreRefused(t *testing.T) {
@@ -177,5 +179,25 @@ func TestOutputIsCopiedWhole(t *testing.T) {
 	}
 	if err := c.CopyOutput(t.Context(), &b, 4711, client.Kept); !errors.Is(err, ruqi.ErrNotFound) {
 		t.Errorf("no run: %v", err)
+	}
+}
+
+// What only a scheduler can do is refused, not left out.
+func TestAPastDateIsNotAcceptedOverHTTP(t *testing.T) {
+	c := remote(t)
+	spec := ruqi.JobSpec{ID: "past", Trigger: trigger.Date(time.Now().Add(-time.Hour)), Task: ruqi.Call("greet", struct{ Name string }{"x"}), AcceptPast: true}
+	if _, _, err := c.AddJob(t.Context(), spec, ruqi.Fail); !errors.Is(err, ruqi.ErrInvalid) || !strings.Contains(err.Error(), "accept_past") {
+		t.Errorf("added: %v", err)
+	}
+	spec.Trigger, spec.AcceptPast = trigger.Every(time.Hour), false
+	if _, _, err := c.AddJob(t.Context(), spec, ruqi.Fail); err != nil {
+		t.Fatal(err)
+	}
+	_, err := c.ModifyJob(t.Context(), "past", func(job *ruqi.Job) error {
+		job.Trigger, job.AcceptPast = trigger.Date(time.Now().Add(-time.Hour)), true
+		return nil
+	})
+	if !errors.Is(err, ruqi.ErrInvalid) || !strings.Contains(err.Error(), "accept_past") {
+		t.Errorf("modified: %v", err)
 	}
 }

@@ -15,17 +15,7 @@ import (
 
 // AddJob implements ruqi.Operations.
 func (c *Client) AddJob(ctx context.Context, spec ruqi.JobSpec, onConflict ruqi.OnConflict) (ruqi.Job, ruqi.Added, error) {
-	body, err := c.definition(spec)
-	if err != nil {
-		return ruqi.Job{}, "", err
-	}
-	if spec.ID == "" {
-		delete(body, "id") // the service refuses an empty one
-	}
-	if spec.Paused {
-		body["state"] = json.RawMessage(`"paused"`)
-	}
-	text, err := json.Marshal(body)
+	text, err := c.newDefinition(spec)
 	if err != nil {
 		return ruqi.Job{}, "", err
 	}
@@ -35,10 +25,50 @@ func (c *Client) AddJob(ctx context.Context, spec ruqi.JobSpec, onConflict ruqi.
 // AddDefinition is AddJob for a definition in JSON, which the service alone reads: it may be of
 // kinds that this program does not know.
 func (c *Client) AddDefinition(ctx context.Context, definition json.RawMessage, onConflict ruqi.OnConflict) (ruqi.Job, ruqi.Added, error) {
+	return c.added(ctx, addRequest(definition, onConflict), onConflict)
+}
+
+var _ ruqi.Rehearser = (*Client)(nil)
+
+// RehearseJob implements ruqi.Rehearser.
+func (c *Client) RehearseJob(ctx context.Context, spec ruqi.JobSpec, onConflict ruqi.OnConflict) (ruqi.Job, ruqi.Added, error) {
+	text, err := c.newDefinition(spec)
+	if err != nil {
+		return ruqi.Job{}, "", err
+	}
+	return c.RehearseDefinition(ctx, text, onConflict)
+}
+
+// RehearseDefinition is RehearseJob for a definition in JSON.
+func (c *Client) RehearseDefinition(ctx context.Context, definition json.RawMessage, onConflict ruqi.OnConflict) (ruqi.Job, ruqi.Added, error) {
+	r := addRequest(definition, onConflict)
+	r.query.Set("dry_run", "true")
+	return c.added(ctx, r, onConflict)
+}
+
+// ReplaceDefinition is AddDefinition with Replace for a job that is there, at that version: ErrVersion when it is at
+// another one, ErrNotFound when it is gone.
+func (c *Client) ReplaceDefinition(ctx context.Context, definition json.RawMessage, version int64) (ruqi.Job, error) {
+	r := addRequest(definition, ruqi.Replace)
+	r.header = ifMatch(version)
+	job, _, err := c.added(ctx, r, ruqi.Replace)
+	return job, err
+}
+
+func addRequest(definition json.RawMessage, onConflict ruqi.OnConflict) request {
 	query := url.Values{}
 	set(query, "on_conflict", string(onConflict))
+	return request{method: http.MethodPost, path: "/jobs", query: query, body: definition}
+}
+
+func ifMatch(version int64) http.Header {
+	return http.Header{"If-Match": {`"` + strconv.FormatInt(version, 10) + `"`}}
+}
+
+// added sends a request that adds a job, and tells what came of it.
+func (c *Client) added(ctx context.Context, r request, onConflict ruqi.OnConflict) (ruqi.Job, ruqi.Added, error) {
 	var shape wire.Job
-	resp, err := c.do(ctx, request{method: http.MethodPost, path: "/jobs", query: query, body: definition}, &shape)
+	resp, err := c.do(ctx, r, &shape)
 	if err != nil {
 		return ruqi.Job{}, "", err
 	}
@@ -54,6 +84,21 @@ func (c *Client) AddDefinition(ctx context.Context, definition json.RawMessage, 
 	return job, ruqi.Replaced, nil
 }
 
+// newDefinition writes the definition of a job that is to be added.
+func (c *Client) newDefinition(spec ruqi.JobSpec) (json.RawMessage, error) {
+	body, err := c.definition(spec)
+	if err != nil {
+		return nil, err
+	}
+	if spec.ID == "" {
+		delete(body, "id") // the service refuses an empty one
+	}
+	if spec.Paused {
+		body["state"] = json.RawMessage(`"paused"`)
+	}
+	return json.Marshal(body)
+}
+
 // PatchJob changes the parts of a job's definition that a JSON merge patch names, in one step.
 func (c *Client) PatchJob(ctx context.Context, id string, patch json.RawMessage) (ruqi.Job, error) {
 	r := jobRequest(http.MethodPatch, id, "")
@@ -64,6 +109,9 @@ func (c *Client) PatchJob(ctx context.Context, id string, patch json.RawMessage)
 // definition returns the members of a job's definition. What was not given is left out: the
 // service's own checks are to speak of it.
 func (c *Client) definition(spec ruqi.JobSpec) (map[string]json.RawMessage, error) {
+	if spec.AcceptPast {
+		return nil, ruqi.Invalid("/accept_past", "true", "over HTTP a start that has passed is refused; leave it out")
+	}
 	shape, err := wire.FromSpec(spec)
 	if err != nil {
 		return nil, err
@@ -99,7 +147,7 @@ func (c *Client) ModifyJob(ctx context.Context, id string, change func(job *ruqi
 		}
 		r := jobRequest(http.MethodPut, id, "")
 		r.body = body
-		r.header = http.Header{"If-Match": {`"` + strconv.FormatInt(version, 10) + `"`}}
+		r.header = ifMatch(version)
 		changed, err := c.jobOf(ctx, r)
 		if !errors.Is(err, ruqi.ErrVersion) {
 			return changed, err
@@ -138,7 +186,7 @@ func (c *Client) RemoveJobs(ctx context.Context, query ruqi.JobQuery) (int, erro
 		for _, job := range page.Jobs {
 			r := jobRequest(http.MethodDelete, job.ID, "")
 			if query.Version != 0 {
-				r.header = http.Header{"If-Match": {`"` + strconv.FormatInt(query.Version, 10) + `"`}}
+				r.header = ifMatch(query.Version)
 			}
 			_, err := c.do(ctx, r, nil)
 			switch {

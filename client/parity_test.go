@@ -40,6 +40,10 @@ func newRegistry() *ruqi.Registry {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	})
+	ruqi.Func(registry, "tell", func(ctx context.Context, args struct{ N int }) error {
+		ruqi.Progress(ctx, 1.0/3, "page 1 \x1b[31mof 3")
+		return ruqi.SetResult(ctx, map[string]any{"n": args.N, "text": "<&>\u2028\x00"})
+	})
 	return registry
 }
 
@@ -107,7 +111,7 @@ var steps = []struct {
 		spec.Description, spec.Tags, spec.Labels = "new", []string{"x", "y"}, map[string]string{"team": "ops"}
 		grace, yes := time.Minute, false
 		spec.Policy = ruqi.Policy{Coalesce: &yes, MisfireGrace: &grace, Timeout: time.Hour, MaxRuns: 7, Jitter: time.Second, OnLost: ruqi.LostRerun, MaxInstances: 3}
-		spec.Params = json.RawMessage(`{"n":1}`)
+		spec.Params = json.RawMessage(`{"Name":"all of you"}`)
 		return add(ctx, ops, spec, ruqi.Replace)
 	}},
 	{"add one under an odd id, paused", func(ctx context.Context, ops ruqi.Operations) (any, error) {
@@ -129,6 +133,32 @@ var steps = []struct {
 	{"add one without trigger and task", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		return add(ctx, ops, ruqi.JobSpec{ID: "none"}, "")
 	}},
+	{"rehearse a new job", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return rehearse(ctx, ops, yearly("new"), "")
+	}},
+	{"what was rehearsed is not there", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Job(ctx, "new") }},
+	{"rehearse an equal job", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("cmd")
+		spec.Task = command.Shell("echo out; exit 3")
+		return rehearse(ctx, ops, spec, ruqi.Replace)
+	}},
+	{"rehearse a change", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("a")
+		spec.Paused, spec.Executor = true, "nowhere"
+		return rehearse(ctx, ops, spec, ruqi.Replace)
+	}},
+	{"rehearse and keep", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return rehearse(ctx, ops, yearly("a"), ruqi.Keep)
+	}},
+	{"rehearse an id that is taken", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return rehearse(ctx, ops, yearly("a"), ruqi.Fail)
+	}},
+	{"rehearse one that is wrong", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("..")
+		spec.Priority = 1 << 30
+		return rehearse(ctx, ops, spec, ruqi.Replace)
+	}},
+	{"what was rehearsed is as it was", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Job(ctx, "a") }},
 	{"modify", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		return ops.ModifyJob(ctx, "a", func(job *ruqi.Job) error { job.Priority, job.Tags = 5, append(job.Tags, "z"); return nil })
 	}},
@@ -177,7 +207,7 @@ var steps = []struct {
 		return ops.Jobs(ctx, ruqi.JobQuery{Cursor: "wrong"})
 	}},
 	{"run, wait and read", func(ctx context.Context, ops ruqi.Operations) (any, error) {
-		run, err := ops.RunNow(ctx, "a", json.RawMessage(`{"m":2}`))
+		run, err := ops.RunNow(ctx, "a", json.RawMessage(`{"Name":"two"}`))
 		if err != nil {
 			return nil, err
 		}
@@ -197,6 +227,25 @@ var steps = []struct {
 	{"run what is not there", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.RunNow(ctx, "z", nil) }},
 	{"run with wrong params", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		return ops.RunNow(ctx, "a", json.RawMessage(`[1]`))
+	}},
+	{"run with params that its function does not take", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.RunNow(ctx, "a", json.RawMessage(`{"Name":7,"b/c":[]}`))
+	}},
+	{"a run that tells", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("tells")
+		spec.Task = ruqi.Call("tell", map[string]int{"N": 1})
+		if _, _, err := ops.AddJob(ctx, spec, ""); err != nil {
+			return nil, err
+		}
+		run, err := ops.RunNow(ctx, "tells", json.RawMessage(`{"N":2}`))
+		if err != nil {
+			return nil, err
+		}
+		run, err = ops.WaitRun(ctx, run.ID)
+		if want := `{"n":2,"text":"<&>\u2028\u0000"}`; string(run.Result) != want {
+			return nil, fmt.Errorf("the result is %s, want %s", run.Result, want)
+		}
+		return run, err
 	}},
 	{"cancel", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		spec := yearly("waits")
@@ -264,10 +313,10 @@ var steps = []struct {
 	}},
 	{"runs that were executed", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		page, err := ops.Runs(ctx, ruqi.RunQuery{Executed: true, Job: "a", Offset: 1, Limit: 1})
-		if err == nil && (page.Total == nil || *page.Total < 2) {
-			err = fmt.Errorf("the total is %v", page.Total)
+		if err != nil || page.Total == nil || *page.Total < 2 {
+			return nil, fmt.Errorf("a page without a total of at least 2: %+v, %w", page, err)
 		}
-		return []any{page, page.Total}, err
+		return []any{page, *page.Total}, nil
 	}},
 	{"runs without a total", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		page, err := ops.Runs(ctx, ruqi.RunQuery{Executed: true, Job: "a", Causes: []ruqi.Cause{ruqi.CauseManual}})
@@ -328,6 +377,11 @@ var errRefused = errors.New("refused by the caller")
 
 func add(ctx context.Context, ops ruqi.Operations, spec ruqi.JobSpec, how ruqi.OnConflict) (any, error) {
 	job, added, err := ops.AddJob(ctx, spec, how)
+	return []any{job, added}, err
+}
+
+func rehearse(ctx context.Context, ops ruqi.Operations, spec ruqi.JobSpec, how ruqi.OnConflict) (any, error) {
+	job, added, err := ops.(ruqi.Rehearser).RehearseJob(ctx, spec, how)
 	return []any{job, added}, err
 }
 

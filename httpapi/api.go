@@ -15,6 +15,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/httpapi/legacy"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
@@ -34,13 +35,15 @@ type Options struct {
 	// ReadTokens reads those who may now, since another service of the store may have replaced one. It is asked at most once a
 	// second, and while somebody asks at least every five seconds. After an error those known stay. Nil: Tokens stay.
 	ReadTokens func(ctx context.Context) ([]Token, error)
+	// Legacy serves /ruqi/* for clients of the original service, too. Nil: it is not served.
+	Legacy *legacy.Settings
 	// Zone is where previewed triggers without a zone live: the scheduler's. Nil: UTC.
 	Zone *time.Location
 	// Release is shown in the OpenAPI document. Empty: "dev".
 	Release string
 	// Logger hears failures that callers are not told the cause of. Nil: slog.Default().
 	Logger *slog.Logger
-	// Now is the clock of previews. Nil: time.Now.
+	// Now is the clock of previews and of the rule "now" of /ruqi. Nil: time.Now.
 	Now func() time.Time
 }
 
@@ -65,6 +68,7 @@ type api struct {
 	huma   huma.API
 	routes *routes
 	tokens *tokens
+	legacy http.Handler // nil: none
 }
 
 // New returns the handler of all routes. It panics when a required option is missing:
@@ -103,6 +107,12 @@ func newAPI(options Options) *api {
 		Options: options, routes: &routes{mux: http.NewServeMux(), methods: map[string][]string{}},
 		tokens: &tokens{read: options.ReadTokens, logger: options.Logger, known: options.Tokens, asked: time.Now()},
 	}
+	if options.Legacy != nil {
+		a.legacy = legacy.New(legacy.Options{
+			Settings: *options.Legacy, Operations: options.Operations, Registry: options.Registry, Bearer: a.tokens.bearer, MaxBody: maxBody,
+			Zone: options.Zone, Logger: options.Logger, Now: options.Now,
+		})
+	}
 	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
@@ -124,6 +134,7 @@ func newAPI(options Options) *api {
 	a.huma = humago.New(a.routes, config)
 	a.huma.UseMiddleware(refuseRepeated, func(ctx huma.Context, next func(huma.Context)) { next(&answer{humaContext: ctx}) })
 	a.registerJobs()
+	a.registerBatch()
 	a.registerJobVerbs()
 	a.registerRuns()
 	a.registerOutput()

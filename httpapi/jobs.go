@@ -89,6 +89,8 @@ type jobPageAnswer struct{ Body wire.Page[wire.Job] }
 
 type addJob struct {
 	OnConflict string `query:"on_conflict" enum:"fail,keep,replace" default:"fail" doc:"What to do when the id is taken."`
+	DryRun     bool   `query:"dry_run" doc:"Check the job, answer as if it had been added, and change nothing. The version is the stored one where nothing would change, else the next."`
+	IfMatch    string `header:"If-Match" doc:"With on_conflict=replace: ETags of the versions to replace; a job that is not there is not added then. * or none: any."`
 	RawBody    []byte `contentType:"application/json"`
 }
 
@@ -123,7 +125,7 @@ func (a *api) registerJobs() {
 	added := newBody("The job's definition. Read-only members are passed over, but for state, which may be active or paused.")
 	register(a, huma.Operation{
 		OperationID: "add-job", Method: http.MethodPost, Path: jobsPath, Summary: "Add a job", Tags: []string{"jobs"},
-		Description:   "201: created; 200: the id was taken and the job was kept or replaced, as on_conflict says.",
+		Description:   "201: created; 200: the id was taken and the job was kept or replaced, as on_conflict says. With dry_run the answer is the same, and nothing is changed.",
 		DefaultStatus: http.StatusCreated, RequestBody: added.RequestBody,
 		Responses: map[string]*huma.Response{"200": {
 			Description: "Kept or replaced",
@@ -180,7 +182,7 @@ func (a *api) addJob(ctx context.Context, in *addJob) (*addedAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	job, added, err := a.Operations.AddJob(ctx, spec, ruqi.OnConflict(in.OnConflict))
+	job, added, err := a.add(ctx, in, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -189,10 +191,42 @@ func (a *api) addJob(ctx context.Context, in *addJob) (*addedAnswer, error) {
 		return nil, err
 	}
 	out := &addedAnswer{Status: http.StatusOK, ETag: etag(job.Version), Location: jobLocation(job.ID), Body: shape}
+	if in.DryRun {
+		out.Location = "" // it is nowhere yet
+	}
 	if added == ruqi.Created {
 		out.Status = http.StatusCreated
 	}
 	return out, nil
+}
+
+// add adds the job, or tells what adding it would do.
+func (a *api) add(ctx context.Context, in *addJob, spec ruqi.JobSpec) (ruqi.Job, ruqi.Added, error) {
+	versions, err := readIfMatch(in.IfMatch)
+	if err != nil {
+		return ruqi.Job{}, "", err
+	}
+	onConflict := ruqi.OnConflict(in.OnConflict)
+	switch {
+	case versions != nil && (onConflict != ruqi.Replace || in.DryRun || spec.ID == ""):
+		return ruqi.Job{}, "", malformed("/If-Match", cut(in.IfMatch), "goes with on_conflict=replace and an id, and not with dry_run")
+	case versions != nil:
+		job, err := a.Operations.ModifyJob(ctx, spec.ID, func(job *ruqi.Job) error {
+			if err := versions.check(job); err != nil {
+				return err
+			}
+			job.JobSpec = spec
+			return nil
+		})
+		return job, ruqi.Replaced, err
+	case in.DryRun:
+		rehearser, ok := a.Operations.(ruqi.Rehearser)
+		if !ok {
+			return ruqi.Job{}, "", malformed("/dry_run", "true", "this service cannot tell what adding a job would do")
+		}
+		return rehearser.RehearseJob(ctx, spec, onConflict)
+	}
+	return a.Operations.AddJob(ctx, spec, onConflict)
 }
 
 func (a *api) putJob(ctx context.Context, in *changeJob) (*jobAnswer, error) {
@@ -231,8 +265,8 @@ func (a *api) modify(ctx context.Context, id, ifMatch string, change func(*ruqi.
 		return nil, err
 	}
 	return answerJob(a.Operations.ModifyJob(ctx, id, func(job *ruqi.Job) error {
-		if !versions.match(job.Version) {
-			return fmt.Errorf("job %q is at version %d: %w", id, job.Version, ruqi.ErrVersion)
+		if err := versions.check(job); err != nil {
+			return err
 		}
 		return change(job)
 	}))
@@ -281,6 +315,14 @@ func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + 
 type versions map[int64]bool
 
 func (v versions) match(version int64) bool { return v == nil || v[version] }
+
+// check returns ErrVersion for a job at another version.
+func (v versions) check(job *ruqi.Job) error {
+	if !v.match(job.Version) {
+		return fmt.Errorf("job %q is at version %d: %w", job.ID, job.Version, ruqi.ErrVersion)
+	}
+	return nil
+}
 
 // readIfMatch reads If-Match. Proxies that compress mark our ETags as weak ones; they are read as what they were.
 func readIfMatch(header string) (versions, error) {

@@ -87,6 +87,41 @@ func TestConflictsGoAsAsked(t *testing.T) {
 	}
 }
 
+func TestAReplacementCanBeBoundToAVersion(t *testing.T) {
+	s := serve(t)
+	s.want(http.StatusCreated, "POST", "/api/v1/jobs", hourly("x"))
+	changed := strings.Replace(hourly("x"), "{", `{"description":"new","state":"paused",`, 1)
+	replace := "/api/v1/jobs?on_conflict=replace"
+	s.want(http.StatusPreconditionFailed, "POST", replace, changed, "If-Match", `"2"`)
+	s.want(http.StatusNotFound, "POST", replace, hourly("y"), "If-Match", `"1"`)
+	s.want(http.StatusBadRequest, "POST", "/api/v1/jobs", changed, "If-Match", `"1"`)
+	s.want(http.StatusBadRequest, "POST", replace+"&dry_run=true", changed, "If-Match", `"1"`)
+	if got := s.want(http.StatusOK, "POST", replace, changed, "If-Match", `"1"`).json(t); got["description"] != "new" || got["version"] != 2.0 || got["state"] != "paused" {
+		t.Errorf("replaced: %v", got)
+	}
+}
+
+func TestADryRunAnswersAsIfAndChangesNothing(t *testing.T) {
+	s := serve(t)
+	if got := s.want(http.StatusCreated, "POST", "/api/v1/jobs?dry_run=true", hourly("x")); got.Header.Get("Location") != "" || got.json(t)["version"] != 1.0 {
+		t.Errorf("a new job: %v", got.Header)
+	}
+	s.want(http.StatusNotFound, "GET", "/api/v1/jobs/x", "")
+	s.want(http.StatusCreated, "POST", "/api/v1/jobs", hourly("x"))
+	s.want(http.StatusConflict, "POST", "/api/v1/jobs?dry_run=true", hourly("x"))
+	changed := strings.Replace(hourly("x"), "{", `{"description":"new",`, 1)
+	for body, version := range map[string]float64{hourly("x"): 1, changed: 2} {
+		if got := s.want(http.StatusOK, "POST", "/api/v1/jobs?dry_run=true&on_conflict=replace", body).json(t); got["version"] != version {
+			t.Errorf("%s would be at version %v", body, got["version"])
+		}
+	}
+	s.want(http.StatusUnprocessableEntity, "POST", "/api/v1/jobs?dry_run=true", `{"id":"y"}`)
+	s.want(http.StatusBadRequest, "POST", "/api/v1/jobs?dry_run=maybe", hourly("x"))
+	if got := s.want(http.StatusOK, "GET", "/api/v1/jobs/x", "").json(t); got["description"] != "" || got["version"] != 1.0 {
+		t.Errorf("the job is now %v", got)
+	}
+}
+
 func TestAJobIsReadEditedAndPutBack(t *testing.T) {
 	s := serve(t)
 	s.want(http.StatusCreated, "POST", "/api/v1/jobs", hourly("x"))

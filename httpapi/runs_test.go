@@ -50,6 +50,34 @@ func TestOutputIsRawAndCanBeReadFromAnOffset(t *testing.T) {
 	s.want(http.StatusNotFound, "GET", "/api/v1/runs/4711/output", "")
 }
 
+func TestARunShowsHowFarItIsWhileItRuns(t *testing.T) {
+	s := serve(t)
+	gate := t.TempDir() + "/gate"
+	path := s.start("x", fmt.Sprintf(`mkfifo %[1]s; echo "::ruqi progress 0.5 half"; cat %[1]s; echo '::ruqi result {"n":1}'`, gate))
+	shown := func() (progress, text, result any) {
+		run := s.want(http.StatusOK, "GET", path, "").json(t)
+		return run["progress"], run["progress_text"], run["result"]
+	}
+	s.eventually("it says how far it is", func() bool {
+		progress, text, result := shown()
+		return progress == 0.5 && text == "half" && result == nil
+	})
+	list := s.want(http.StatusOK, "GET", "/api/v1/runs?job=x&state=running", "").text
+	if !strings.Contains(list, `"progress":0.5,"progress_text":"half"`) {
+		t.Errorf("the list shows %s", list)
+	}
+	openGate(t, gate)
+	s.eventually("the run ends", func() bool { return ruqi.RunState(s.state(path)).Ended() })
+	progress, text, result := shown()
+	if object, ok := result.(map[string]any); !ok || object["n"] != 1.0 || progress != 0.5 || text != "half" {
+		t.Errorf("at its end it shows %v %v %v", progress, text, result)
+	}
+	description := s.want(http.StatusOK, "GET", "/api/openapi.json", "").text
+	if !strings.Contains(description, `"progress_text":{`) {
+		t.Error("the API's description does not know progress_text")
+	}
+}
+
 func TestALongOutputShowsWhereItWasCut(t *testing.T) {
 	s := serve(t)
 	path := s.start("x", `head -c 3000000 /dev/zero | tr '\000' x`)

@@ -51,7 +51,7 @@ func TestAStoreOfTheFirstSchemaGoesOn(t *testing.T) {
 		}
 	}()
 	caretaker := store.Jobs.(ruqi.Caretaker)
-	if state, err := caretaker.Schema(t.Context()); err != nil || state.Has != state.Knows || state.Oldest != 1 {
+	if state, err := caretaker.Schema(t.Context()); err != nil || state.Has != state.Knows || state.Oldest != 3 {
 		t.Errorf("its schema is %+v, %v", state, err)
 	}
 	if faults, err := caretaker.Check(t.Context()); err != nil || len(faults) > 0 {

@@ -23,6 +23,8 @@ import (
 type Options struct {
 	// Webhooks says where webhooks may go.
 	Webhooks webhook.Options
+	// Commands says which commands may be run, and how they are kept together.
+	Commands command.Options
 }
 
 // Registry returns a new registry of the triggers and executors that are built in. Functions are for
@@ -31,7 +33,7 @@ func Registry(options Options) *ruqi.Registry {
 	registry := ruqi.NewRegistry()
 	trigger.Register(registry)
 	gofunc.Register(registry)
-	command.Register(registry, command.Options{})
+	command.Register(registry, options.Commands)
 	webhook.Register(registry, options.Webhooks)
 	return registry
 }

@@ -26,13 +26,14 @@ type Run struct {
 	Instance string     `json:"instance" doc:"Who runs or ran it; empty for runs that never started."`
 	Epoch    int64      `json:"epoch" doc:"Which life of that instance."`
 
-	ExitCode    *int            `json:"exit_code"`
-	Signal      *string         `json:"signal"`
-	OutputBytes int64           `json:"output_bytes"`
-	OutputCut   bool            `json:"output_cut" doc:"The middle of the output was not kept."`
-	Result      json.RawMessage `json:"result"`
-	Progress    *float64        `json:"progress"`
-	Params      json.RawMessage `json:"params"`
+	ExitCode     *int            `json:"exit_code"`
+	Signal       *string         `json:"signal"`
+	OutputBytes  int64           `json:"output_bytes"`
+	OutputCut    bool            `json:"output_cut" doc:"The middle of the output was not kept."`
+	Result       json.RawMessage `json:"result" doc:"What the task gave as its result, any JSON; null: nothing."`
+	Progress     *float64        `json:"progress" doc:"How far the task said it was, from 0 to 1."`
+	ProgressText *string         `json:"progress_text" doc:"Where it stood, in its words."`
+	Params       json.RawMessage `json:"params"`
 
 	Coalesced     int64      `json:"coalesced" doc:"How many other fires this row stands for."`
 	CoalescedFrom *time.Time `json:"coalesced_from" doc:"The earliest of them."`
@@ -62,6 +63,9 @@ func FromRun(run ruqi.Run) Run {
 	if run.Signal != "" {
 		shape.Signal = &run.Signal
 	}
+	if run.ProgressText != "" {
+		shape.ProgressText = &run.ProgressText
+	}
 	return shape
 }
 
@@ -88,6 +92,9 @@ func (r Run) Run() ruqi.Run {
 	}
 	if r.Signal != nil {
 		run.Signal = *r.Signal
+	}
+	if r.ProgressText != nil {
+		run.ProgressText = *r.ProgressText
 	}
 	return run
 }

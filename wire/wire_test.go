@@ -154,7 +154,7 @@ func TestARunComesBackAsItWas(t *testing.T) {
 		"full": {
 			ID: 4711, ParentID: 4700, Attempt: 2, JobID: "a/b", JobName: "n", Task: "make", Cause: ruqi.CauseRetry, State: ruqi.RunFailed, Reason: "exit status 7",
 			Nominal: at, Due: at, Started: &at, Finished: &at, Coalesced: 3, CoalescedFrom: &at, Batch: 5, Owner: ruqi.Owner{Instance: "h:1", Epoch: 9},
-			CancelBy: "me", Params: json.RawMessage(`{"n":1}`), Result: json.RawMessage(`1`), Progress: &progress, ExitCode: &code, Signal: "killed",
+			CancelBy: "me", Params: json.RawMessage(`{"n":1}`), Result: json.RawMessage(`1`), Progress: &progress, ProgressText: "half", ExitCode: &code, Signal: "killed",
 			OutputBytes: 10, OutputCut: true, CPU: 120 * time.Millisecond, MaxRSS: 4096,
 		},
 		"plain": {ID: 1, Attempt: 1, JobID: "x", Cause: ruqi.CauseSchedule, State: ruqi.RunMissed, Nominal: at, Due: at, Params: json.RawMessage(`{}`)},

@@ -2,7 +2,7 @@
 // (the same rows written by hand through the same driver) and beside river, a queue on the same server, in turns in
 // one run, so that what else the machine does meets all. The server is a private one that waits for the disk.
 //
-//	go run ./postgres [-only idle,rate,burst,late,page] [-rounds 3] [-quick]
+//	go run ./postgres [-only idle,rate,burst,late,page,door] [-rounds 3] [-quick]
 //
 // Instances are processes of their own: this program, started again with -child.
 package main
@@ -33,7 +33,7 @@ func main() {
 type plan struct {
 	only   []string
 	rounds int
-	// jobs are those of rate, each of which runs passes times a round, crowd those that wait or are due in one second, history the runs of page.
+	// jobs are those of rate, each of which runs passes times a round, crowd those that wait or are due in one second, history the runs of page and door.
 	jobs, passes, crowd, history int
 	// lead is the time between the arming of jobs and their being due.
 	lead time.Duration
@@ -59,13 +59,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("postgres", flag.ContinueOnError)
 	flags.StringVar(&child, "child", "", "be an instance of this kind and obey standard input (the program starts itself so)")
 	flags.StringVar(&address, "address", "", "address of the store of an instance")
-	flags.StringVar(&only, "only", "idle,rate,burst,late,page", "what to measure")
+	flags.StringVar(&only, "only", "idle,rate,burst,late,page,door", "what to measure")
 	flags.BoolVar(&quick, "quick", false, "short runs, to see that all works")
 	flags.IntVar(&p.rounds, "rounds", 3, "rounds")
 	flags.IntVar(&p.jobs, "jobs", 15_000, "jobs of rate")
 	flags.IntVar(&p.passes, "passes", 3, "runs of each of them a round")
-	flags.IntVar(&p.crowd, "crowd", 100_000, "jobs of the store that is idle, all of which are then due in one second")
-	flags.IntVar(&p.history, "history", 1_000_000, "runs of the store whose pages are read")
+	flags.IntVar(&p.crowd, "crowd", 100_000, "jobs of the store that is idle, all of which are then due in one second, and of door")
+	flags.IntVar(&p.history, "history", 1_000_000, "runs of the stores whose pages are read")
 	flags.DurationVar(&p.window, "window", 8*time.Second, "how long a round of idle and of late takes")
 	flags.IntVar(&p.slots, "slots", 4*batch, "slots of an instance")
 	flags.StringVar(&rows, "rows", "", "contenders of rate: floor, finding, one, three, three-in-one, sqlite, river, river-bare. Empty: all")
@@ -103,7 +103,7 @@ func (p *plan) measure(ctx context.Context, out io.Writer) (err error) {
 	for _, bench := range []struct {
 		name string
 		run  func(context.Context, io.Writer, *server) error
-	}{{"idle", p.idle}, {"rate", p.rate}, {"burst", p.burst}, {"late", p.late}, {"page", p.page}} {
+	}{{"idle", p.idle}, {"rate", p.rate}, {"burst", p.burst}, {"late", p.late}, {"page", p.page}, {"door", p.door}} {
 		if !slices.Contains(p.only, bench.name) {
 			continue
 		}

@@ -3,16 +3,21 @@
 package kubernetes
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 
+	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/internal/duration"
 )
 
@@ -45,6 +50,9 @@ const (
 	lastBackoff         = 6 * time.Minute
 	defaultGrace        = 30 * time.Second
 )
+
+// maxAnchors bounds the anchors, aliases, tags and merges of a file: more than anybody writes.
+const maxAnchors = 1000
 
 type manifest struct {
 	APIVersion string `yaml:"apiVersion"`
@@ -101,10 +109,20 @@ type container struct {
 	Security  any   `yaml:"securityContext"`
 }
 
-// Read reads the documents of a file. Its error is for a file that is not YAML.
+// Read reads the documents of a file. Its error is for a file that is not YAML in UTF-8.
 func Read(name string, data []byte, options Options) (Result, error) {
 	var r Result
-	file, err := parser.ParseBytes(data, 0)
+	data = bytes.TrimPrefix(data, []byte("\uFEFF")) // a byte order mark
+	if !utf8.Valid(data) {
+		return r, fmt.Errorf("%s: not UTF-8", name)
+	}
+	tokens := lexer.Tokenize(string(data))
+	if fault := jobfile.TooMuch(tokens, maxAnchors, fmt.Sprintf("more than %d anchors, aliases, merges and tags", maxAnchors)); fault != nil {
+		fault.File = name
+		return r, fault
+	}
+	tokens, _ = jobfile.WithoutEmpty(tokens) // templates leave documents without content
+	file, err := parser.Parse(tokens, 0)
 	if err != nil {
 		var fault yaml.Error
 		if errors.As(err, &fault) && fault.GetToken() != nil {
@@ -133,10 +151,13 @@ func (r *Result) document(name string, node ast.Node, options Options) {
 		return
 	}
 	if head.Kind == "List" || head.Kind == "CronJobList" {
-		if items := member(node, "items"); items != nil {
+		switch items := member(node, "items").(type) {
+		case *ast.SequenceNode:
 			for _, item := range items.Values {
 				r.document(name, item, options)
 			}
+		case *ast.AliasNode:
+			r.Refused = append(r.Refused, fmt.Sprintf("%s: %s: its items stand elsewhere (an alias), where they are not read", where, head.Kind))
 		}
 		return
 	}
@@ -160,10 +181,10 @@ func (r *Result) document(name string, node ast.Node, options Options) {
 	}
 }
 
-// member returns the list that a mapping has under a key.
-func member(node ast.Node, key string) *ast.SequenceNode {
+// member returns what a mapping has under a key, or nil.
+func member(node ast.Node, key string) ast.Node {
 	var values []*ast.MappingValueNode
-	switch n := node.(type) {
+	switch n := unanchored(node).(type) {
 	case *ast.MappingNode:
 		values = n.Values
 	case *ast.MappingValueNode:
@@ -171,16 +192,23 @@ func member(node ast.Node, key string) *ast.SequenceNode {
 	}
 	for _, v := range values {
 		if v.Key.GetToken().Value == key {
-			list, _ := v.Value.(*ast.SequenceNode)
-			return list
+			return unanchored(v.Value)
 		}
 	}
 	return nil
 }
 
+// unanchored is the node itself where it has an anchor for others to refer to.
+func unanchored(node ast.Node) ast.Node {
+	if a, anchored := node.(*ast.AnchorNode); anchored {
+		return a.Value
+	}
+	return node
+}
+
 // lineOf is the line of a node's first key.
 func lineOf(node ast.Node) int {
-	switch n := node.(type) {
+	switch n := unanchored(node).(type) {
 	case *ast.MappingNode:
 		if len(n.Values) > 0 {
 			return n.Values[0].Key.GetToken().Position.Line
@@ -296,7 +324,8 @@ func seconds(n *int64, otherwise time.Duration) string {
 	if n == nil {
 		return duration.Format(otherwise)
 	}
-	return duration.Format(time.Duration(*n) * time.Second)
+	const most = math.MaxInt64 / int64(time.Second)
+	return duration.Format(time.Duration(min(max(*n, -most), most)) * time.Second)
 }
 
 // trigger reads the schedule, or says why it cannot be.
@@ -356,6 +385,9 @@ func (p *podSpec) task(note func(string, ...any)) (task map[string]any, faults [
 		if v.Value != nil {
 			value = expand(*v.Value, env)
 		}
+		if len(value) > maxValue {
+			return nil, append(faults, fmt.Sprintf("env %s is longer than 128 KiB with its variables", v.Name))
+		}
 		env[v.Name] = value
 	}
 	if len(c.EnvFrom) > 0 {
@@ -364,7 +396,10 @@ func (p *podSpec) task(note func(string, ...any)) (task map[string]any, faults [
 	argv := make([]string, 0, len(c.Command)+len(c.Args))
 	for _, list := range [][]string{c.Command, c.Args} {
 		for _, arg := range list {
-			argv = append(argv, expand(arg, env))
+			if arg = expand(arg, env); len(arg) > maxValue {
+				return nil, append(faults, "the command has an argument longer than 128 KiB with its variables")
+			}
+			argv = append(argv, arg)
 		}
 	}
 	task = map[string]any{"kind": "command", "argv": argv}
@@ -377,10 +412,14 @@ func (p *podSpec) task(note func(string, ...any)) (task map[string]any, faults [
 	return task, faults
 }
 
-// expand puts variables in the place of $(NAME), as Kubernetes does: what is not defined stays as it is, and $$ is one $.
+// maxValue bounds arguments and variables, in bytes: Linux takes none that are longer.
+const maxValue = 128 << 10
+
+// expand puts variables in the place of $(NAME), as Kubernetes does: what is not defined stays as it is, and $$ is one $. It ends early
+// where the text has become longer than maxValue.
 func expand(text string, env map[string]string) string {
 	var b strings.Builder
-	for i := 0; i < len(text); i++ {
+	for i := 0; i < len(text) && b.Len() <= maxValue; i++ {
 		if text[i] != '$' || i+1 == len(text) {
 			b.WriteByte(text[i])
 			continue

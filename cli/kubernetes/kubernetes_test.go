@@ -200,6 +200,77 @@ func TestWhatCannotBeTaken(t *testing.T) {
 	}
 }
 
+// What does not fit is refused or kept as large as it is, never taken for something small.
+func TestNumbersThatDoNotFit(t *testing.T) {
+	const most = 1<<63 - 1
+	for _, n := range []int64{9223372037, 18446744074, 18446744075, most, -most - 1, -9223372037} {
+		text := fmt.Sprintf(one, "", fmt.Sprintf("      activeDeadlineSeconds: %d", n), "            command: [echo]\n")
+		r, err := kubernetes.Read("x.yaml", []byte(text), kubernetes.Options{})
+		if err != nil || len(r.Jobs) != 1 {
+			t.Fatalf("%d: %d jobs, %v, %v", n, len(r.Jobs), r.Refused, err)
+		}
+		got, _ := policy("timeout")(r.Jobs[0].Definition).(string)
+		if days, _, found := strings.Cut(got, "d"); !found || len(strings.TrimPrefix(days, "-")) < 6 || strings.HasPrefix(days, "-") != (n < 0) {
+			t.Errorf("%d seconds are %s", n, got)
+		}
+	}
+}
+
+// A list that is written in a way that is not read, or not as a list, is not an empty one.
+func TestListsThatAreAnchored(t *testing.T) {
+	item := "{apiVersion: batch/v1, kind: CronJob, metadata: {name: x}, spec: {schedule: '@daily', jobTemplate: {spec: {template: {spec: {containers: [{name: c, command: [a]}]}}}}}}"
+	for text, want := range map[string]string{
+		"kind: List\nitems: &all [" + item + "]\n":            "1 jobs, []",
+		"&list {kind: List, items: [" + item + "]}\n":         "1 jobs, []",
+		"kind: List\nitems: [&one " + item + "]\n":            "1 jobs, []",
+		"all: &all [" + item + "]\nkind: List\nitems: *all\n": "0 jobs, [x.yaml:1: List: its items stand elsewhere (an alias), where they are not read]",
+		"kind: List\nitems: &all [*all]\n":                    `0 jobs, [x.yaml:2: not a manifest: [2:15] could not find alias "all"]`,
+		"kind: List\nitems:\n":                                "0 jobs, []",
+		"kind: List\n":                                        "0 jobs, []",
+	} {
+		r, err := kubernetes.Read("x.yaml", []byte(text), kubernetes.Options{})
+		if got := fmt.Sprintf("%d jobs, %v", len(r.Jobs), r.Refused); err != nil || got != want {
+			t.Errorf("%s\n%s, %v; want %s", text, got, err, want)
+		}
+	}
+}
+
+// Variables that name each other ten times over do not grow without bound.
+func TestVariablesDoNotGrowWithoutBound(t *testing.T) {
+	var env strings.Builder
+	env.WriteString("            command: [echo, $(A9)]\n            env:\n            - {name: A0, value: xxxxxxxxxx}\n")
+	for i := 1; i < 10; i++ {
+		fmt.Fprintf(&env, "            - {name: A%d, value: %s}\n", i, strings.Repeat(fmt.Sprintf("$(A%d)", i-1), 10))
+	}
+	r, err := kubernetes.Read("x.yaml", fmt.Appendf(nil, one, "", "", env.String()), kubernetes.Options{})
+	if err != nil || len(r.Jobs) != 0 || len(r.Refused) != 1 || !strings.Contains(r.Refused[0], "env A5 is longer than 128 KiB with its variables") {
+		t.Errorf("%d jobs, refused %.500q, %v", len(r.Jobs), r.Refused, err)
+	}
+}
+
+func TestTextsThatAreNotUTF8(t *testing.T) {
+	const command = "            command: [echo, \"%s\"]\n"
+	if r, err := kubernetes.Read("x.yaml", []byte("\uFEFF"+fmt.Sprintf(one, "", "", fmt.Sprintf(command, "ü"))), kubernetes.Options{}); err != nil || len(r.Jobs) != 1 {
+		t.Errorf("with a byte order mark: %d jobs, %v, %v", len(r.Jobs), r.Refused, err)
+	}
+	if _, err := kubernetes.Read("x.yaml", fmt.Appendf(nil, one, "", "", fmt.Sprintf(command, "\xfc")), kubernetes.Options{}); err == nil || err.Error() != "x.yaml: not UTF-8" {
+		t.Errorf("in Latin-1: %v", err)
+	}
+}
+
+// What would take the time and the memory of the whole machine to parse is refused before.
+func TestWhatNoManifestHasIsNotParsed(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Repeat("[", 1_000_000):        "x.yaml:1:65: more than 64 levels deep",
+		strings.Repeat("- ", 100_000):         "x.yaml:1:129: more than 64 levels deep",
+		strings.Repeat("a: *b\n", 1001) + "c": "x.yaml:1001:4: more than 1000 anchors, aliases, merges and tags",
+	} {
+		if _, err := kubernetes.Read("x.yaml", []byte(text), kubernetes.Options{}); err == nil || err.Error() != want {
+			t.Errorf("%.20q: %v, want %s", text, err, want)
+		}
+	}
+}
+
 func FuzzRead(f *testing.F) {
 	for _, name := range []string{"01-beta-folded.yaml", "03-multi-doc.yaml", "05-tz-suspend-replace.yaml"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
@@ -219,4 +290,16 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestDocumentsWithoutContentHideNothing(t *testing.T) {
+	manifest, err := os.ReadFile(filepath.Join("testdata", "01-beta-folded.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "---\n# Source: templates/empty.yaml\n---\n---\n" + strings.TrimPrefix(string(manifest), "---\n") + "\n---\n# Source: templates/none.yaml\n"
+	r, err := kubernetes.Read("f.yaml", []byte(text), kubernetes.Options{})
+	if err != nil || len(r.Jobs) != 1 || r.Jobs[0].Definition["id"] != "run-cleaner" {
+		t.Errorf("taken are %v, %v", r.Jobs, err)
+	}
 }

@@ -20,8 +20,14 @@ import (
 )
 
 func TestLaws(t *testing.T) {
+	for name, options := range map[string]command.Options{"plain": {}, "with control groups where there are any": {Cgroups: true}} {
+		t.Run(name, func(t *testing.T) { obey(t, options) })
+	}
+}
+
+func obey(t *testing.T, options command.Options) {
 	target := executortest.Target{
-		Executor: command.New(command.Options{}),
+		Executor: command.New(options),
 		Accepted: accepted,
 		Succeed:  command.Shell("echo hello; echo world >&2"), Says: "hello\nworld\n",
 		Fail:     command.Shell("exit 7"),
@@ -46,6 +52,11 @@ func TestExitStatusIsTheReason(t *testing.T) {
 	s = execute(t, command.Shell("exit 0"), nil)
 	s.exited(t, 0)
 	s.succeeded(t, "")
+}
+
+func TestALineReachesNoShell(t *testing.T) {
+	s := execute(t, command.Line(`printf '%s|' "a b" $HOME $(id) ;x >y \* '' # z`), nil)
+	s.succeeded(t, "a b|$HOME|$(id)|;x|>y|*||#|z|")
 }
 
 func TestAThousandShortJobsKeepTheirExitCodes(t *testing.T) {

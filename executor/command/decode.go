@@ -1,6 +1,8 @@
 package command
 
 import (
+	"math"
+
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/object"
 )
@@ -29,17 +31,28 @@ func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 	if len(t.argv) == 0 && t.command != "" {
 		t.argv = nil
 	}
+	if t.line, ok = o.Text("line"); !ok && o.Has("line") {
+		t.line = standIn
+	} else if t.line != "" && (t.command != "" || len(t.argv) > 0) {
+		faults.Add("/line", "", "give one of command, argv and line")
+		t.line = ""
+	}
 	t.shell, _ = o.Text("shell")
 	if t.env, _ = o.TextMap("env"); len(t.env) == 0 {
 		t.env = nil
 	}
 	t.dir, _ = o.Text("dir")
 	t.stdin, _ = o.Text("stdin")
-	if user, _ := o.Text("user"); user != "" {
-		faults.Add("/user", user, "commands run as the user of the service; another user comes later, leave it empty")
+	t.user, _ = o.Text("user")
+	t.umask, _ = object.Parse(o, "umask", `a text such as "022"`, parseUmask)
+	nice, _ := o.Int("nice")
+	t.nice = int(min(max(nice, math.MinInt32), math.MaxInt32)) // what is out of range stays so
+	t.login, _ = o.Bool("login")
+	if raw, given := o.Raw("limits"); given {
+		t.limits = decodeLimits(raw, &faults)
 	}
 	faults.Merge("", t.checked().err)
-	o.Done("kind", "command", "argv", "shell", "env", "dir", "user", "stdin")
+	o.Done("kind", "command", "argv", "line", "shell", "env", "dir", "stdin", "user", "umask", "nice", "login", "limits")
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}

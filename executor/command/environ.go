@@ -51,8 +51,34 @@ func baseEnviron(environ []string) []string {
 	return base
 }
 
-// environFor returns the whole environment of a run, the mark of its processes first.
-func (e *Executor) environFor(t *Task, run *ruqi.Run, mark string) ([]string, error) {
+// startDir is where the task starts; empty: where the service is.
+func (t *Task) startDir(who *account) string {
+	if t.dir == "" && t.login && who != nil {
+		return who.home
+	}
+	return t.dir
+}
+
+// environ returns what a task begins with that says whose it is: the service's environment with what is about a user made the
+// account's or, for a login, nothing of it but the language and the zone.
+func (a *account) environ(service []string, login bool) []string {
+	environ := make([]string, 0, len(service)+1)
+	for _, entry := range service {
+		switch name := nameOf(entry); {
+		case name == "HOME", name == "USER", name == "LOGNAME", name == "SHELL":
+		case login && name != "TZ" && name != "LANG" && name != "LANGUAGE" && !strings.HasPrefix(name, "LC_"):
+		default:
+			environ = append(environ, entry)
+		}
+	}
+	if login {
+		environ = append(environ, "PATH="+DefaultPath)
+	}
+	return append(environ, "HOME="+a.home, "USER="+a.name, "LOGNAME="+a.name, "SHELL="+a.shell)
+}
+
+// environFor returns the whole environment of a run, the mark of its processes first. who is whose it is, nil for the service's.
+func (e *Executor) environFor(t *Task, who *account, run *ruqi.Run, mark string) ([]string, error) {
 	if run == nil {
 		run = &ruqi.Run{}
 	}
@@ -60,17 +86,21 @@ func (e *Executor) environFor(t *Task, run *ruqi.Run, mark string) ([]string, er
 	if err != nil {
 		return nil, err
 	}
-	environ := make([]string, 0, len(e.environ)+len(t.env)+len(over)+6)
+	base, dir := e.environ, t.startDir(who)
+	if who != nil {
+		base = who.environ(base, t.login)
+	}
+	environ := make([]string, 0, len(base)+len(t.env)+len(over)+6)
 	environ = append(environ, mark)
-	for _, entry := range e.environ {
+	for _, entry := range base {
 		name := nameOf(entry)
-		if _, replaced := t.env[name]; replaced || t.dir != "" && name == "PWD" {
+		if _, replaced := t.env[name]; replaced || dir != "" && name == "PWD" {
 			continue
 		}
 		environ = append(environ, entry)
 	}
-	if _, own := t.env["PWD"]; t.dir != "" && !own {
-		environ = append(environ, "PWD="+t.dir)
+	if _, own := t.env["PWD"]; dir != "" && !own {
+		environ = append(environ, "PWD="+dir)
 	}
 	for name, value := range t.env {
 		if _, replaced := over[name]; replaced || reserved(name) {

@@ -3,6 +3,7 @@
 package command
 
 import (
+	"log/slog"
 	"os"
 	"runtime"
 	"syscall"
@@ -19,6 +20,11 @@ var rssUnit = func() int64 {
 // attributes gives the program a session of its own.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true}
+}
+
+// niceness returns how nice a process is, -20 to 19 or 20.
+func niceness(pid int) (int, error) {
+	return syscall.Getpriority(syscall.PRIO_PROCESS, pid)
 }
 
 // pipe returns a pipe whose read end can be given deadlines. The write end blocks, as programs expect of their output.
@@ -50,12 +56,12 @@ func (p *process) reap() (*os.ProcessState, error) {
 // A tree is empty where there is no way to find the descendants that left the group.
 type tree struct{}
 
-func newTree(int, string, bool) *tree      { return &tree{} }
-func (*tree) find() bool                   { return false }
-func (*tree) alive() bool                  { return false }
-func (*tree) signal(signal syscall.Signal) {}
+func newTree(int, string, bool, *cgroup) *tree { return &tree{} }
+func (*tree) find() bool                       { return false }
+func (*tree) alive() bool                      { return false }
+func (*tree) signal(signal syscall.Signal)     {}
 
-func countLeft(int, string) (n int, known bool) { return 0, false }
+func countLeft(int, string, *cgroup) (n int, known bool) { return 0, false }
 
 // groupLives believes what the look by signal said.
 func groupLives(int) bool { return true }
@@ -73,4 +79,9 @@ var orphans orphanage
 type orphanage struct{}
 
 func (orphanage) start(start func() (*os.Process, error)) (*os.Process, error) { return start() }
+func (orphanage) stopping(int)                                                 {}
 func (orphanage) ended(int)                                                    {}
+
+func becomeSubreaper(log *slog.Logger) {
+	log.Info("what commands leave behind goes to the first process: this system has no other way")
+}

@@ -13,6 +13,13 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// niceness returns how nice a process is, -20 to 19. The system call counts from 40 down to 1, so as not to return an error.
+func niceness(pid int) (int, error) {
+	const least = 20
+	n, err := syscall.Getpriority(syscall.PRIO_PROCESS, pid)
+	return least - n, err
+}
+
 // pipe returns a pipe whose read end can be given deadlines. The write end blocks, as programs expect of their output.
 func pipe() (read, write *os.File, err error) {
 	var fds [2]int

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -16,28 +17,26 @@ import (
 	"github.com/ruqi-dev/ruqi"
 )
 
+// cgroups stands for the control groups that Linux has.
+type cgroups struct{}
+
+func openCgroups(*slog.Logger) *cgroups { return nil }
+
+// becomeSubreaper does nothing: nothing is inherited here.
+func becomeSubreaper(*slog.Logger) {}
+
 // drain is how long a pipe that others hold is read once the program has ended.
 const drain = 2 * time.Second
 
-// promises returns nothing: where there is no passwd the service's environment is all there is.
-func promises(func(string) string) map[string]string { return nil }
-
 // run starts the program and sees it through. What it started itself is not ended with it. The program is ended by force as
 // soon as the context ends: there is no grace for execution.Hard to cut short.
-func run(ctx context.Context, t *Task, environ []string, _ string, execution ruqi.Execution) ruqi.Result {
-	path, argv := "", t.argv
-	switch {
-	case argv != nil:
-		path = argv[0]
-	case t.shell != "":
-		path, argv = t.shell, []string{t.shell, "-c", t.command}
-	default:
-		if path = lookup(environ, "ComSpec"); path == "" {
-			path = "cmd.exe"
-		}
-		argv = []string{path, "/d", "/s", "/c", t.command}
+func (e *Executor) run(ctx context.Context, t *Task, _ *account, environ []string, _ string, execution ruqi.Execution) ruqi.Result {
+	path, argv, err := t.program(environ)
+	if err != nil {
+		return ruqi.Result{Err: fmt.Errorf("not started: %s: %w", t.what(), bare(err))}
 	}
-	cmd := exec.CommandContext(ctx, path, argv[1:]...)
+	cmd := exec.CommandContext(ctx, path)
+	cmd.Args = argv
 	cmd.Env, cmd.Dir, cmd.WaitDelay = environ, t.dir, drain
 	out := &output{to: execution.Output}
 	defer out.close()
@@ -49,13 +48,9 @@ func run(ctx context.Context, t *Task, environ []string, _ string, execution ruq
 		commandLine(cmd, path, t.command)
 	}
 	if err := cmd.Start(); err != nil {
-		var lookup *exec.Error
-		if errors.As(err, &lookup) {
-			err = lookup.Err // without the program's name
-		}
 		return ruqi.Result{Err: fmt.Errorf("not started: %s: %w", t.what(), bare(err))}
 	}
-	err := cmd.Wait()
+	err = cmd.Wait()
 	result := ruqi.Result{CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 	code := cmd.ProcessState.ExitCode()
 	if code >= 0 {

@@ -28,8 +28,9 @@ const (
 // A process is a started program, the leader of its own session and group, so that its id is theirs.
 type process struct {
 	*os.Process
-	mark string
-	peak int64 // the largest resident size that was seen while it ran; valid once reaped, 0: not known
+	mark  string
+	group *cgroup
+	peak  int64 // the largest resident size that was seen while it ran; valid once reaped, 0: not known
 
 	mu     sync.Mutex // guards reaped; held while a signal is sent, so that it cannot reach another process with the id
 	reaped bool
@@ -41,21 +42,37 @@ type process struct {
 }
 
 // run starts the program and sees it through.
-func run(ctx context.Context, t *Task, environ []string, mark string, execution ruqi.Execution) ruqi.Result {
+func (e *Executor) run(ctx context.Context, t *Task, who *account, environ []string, mark string, execution ruqi.Execution) ruqi.Result {
 	path, argv, err := t.program(environ)
 	if err != nil {
 		return ruqi.Result{Err: fmt.Errorf("not started: %w", err)}
 	}
+	var runID int64
+	if execution.Run != nil {
+		runID = execution.Run.ID
+	}
+	group := e.cgroups.make(runID, mark)
+	defer e.cgroups.release(group)
 	// The thread stays until the program has ended, because Pdeathsig follows it.
 	runtime.LockOSThread()
-	proc, out, in, err := start(t, path, argv, environ, execution)
+	l := launch{task: t, who: who, path: path, argv: argv, environ: environ, group: group}
+	proc, out, in, gate, err := l.start(execution)
+	if err != nil && group != nil {
+		// A group that is there and cannot be entered is no reason not to run.
+		l.group = nil
+		first := err
+		if proc, out, in, gate, err = l.start(execution); err == nil {
+			e.cgroups.failed(first)
+		}
+	}
 	if err != nil {
 		runtime.UnlockOSThread()
 		return ruqi.Result{Err: err}
 	}
-	p := &process{Process: proc, mark: mark, grace: execution.KillGrace, hard: execution.Hard, exited: make(chan struct{}), stopped: make(chan struct{})}
+	p := &process{Process: proc, mark: mark, group: l.group, grace: execution.KillGrace, hard: execution.Hard, exited: make(chan struct{}), stopped: make(chan struct{})}
 	peaks.watch(p.Pid)
 	unwatch := context.AfterFunc(ctx, p.stop)
+	lacking := gate.pass(p.Pid)
 	state, err := p.reap()
 	runtime.UnlockOSThread()
 	if !unwatch() {
@@ -67,42 +84,77 @@ func run(ctx context.Context, t *Task, environ []string, mark string, execution 
 	if err != nil {
 		return ruqi.Result{Err: fmt.Errorf("wait for the program: %w", err)}
 	}
+	if lacking != "" {
+		return ruqi.Result{Err: t.lackError(lacking, path, who)}
+	}
 	result := resultOf(state)
 	result.MaxRSS = max(result.MaxRSS, p.peak)
-	if held || p.groupAlive() {
+	if held || p.groupAlive() || l.group.populated() {
 		result.Note = p.leftNote(held)
 	}
 	return result
 }
 
+// A launch is all that a process is made of.
+type launch struct {
+	task          *Task
+	who           *account // nil: the user of the service
+	path          string
+	argv, environ []string
+	group         *cgroup // nil: that of the service
+}
+
 // start creates the pipes and the process. On error nothing is left.
-func start(t *Task, path string, argv, environ []string, execution ruqi.Execution) (*os.Process, *pump, *feeder, error) {
+func (l *launch) start(execution ruqi.Execution) (*os.Process, *pump, *feeder, *gate, error) {
+	t := l.task
 	stdin, in, err := openStdin(t.stdin)
 	if err != nil {
-		return nil, nil, nil, fmt.Errorf("not started: standard input: %w", bare(err))
+		return nil, nil, nil, nil, fmt.Errorf("not started: standard input: %w", bare(err))
 	}
 	defer stdin.Close()
 	read, write, err := pipe()
 	if err != nil {
 		in.close()
-		return nil, nil, nil, fmt.Errorf("not started: the pipe for its output: %w", err)
+		return nil, nil, nil, nil, fmt.Errorf("not started: the pipe for its output: %w", err)
 	}
 	defer write.Close()
-	proc, err := orphans.start(func() (*os.Process, error) {
-		return os.StartProcess(path, argv, &os.ProcAttr{
-			Dir:   t.dir,
-			Env:   environ,
-			Files: []*os.File{stdin, write, write},
-			Sys:   attributes(),
-		})
-	})
+	gate, err := newGate(t)
 	if err != nil {
 		in.close()
 		read.Close()
-		return nil, nil, nil, t.startError(path, err)
+		return nil, nil, nil, nil, fmt.Errorf("not started: the pipe for its limits: %w", err)
+	}
+	defer gate.started()
+	attributes := attributes()
+	l.group.into(attributes)
+	if l.who != nil && l.who.credential != nil {
+		attributes.Credential = l.who.credential
+		// Else the user could not open /dev/stdout anew, as scripts do. Where a pipe has no owner that is so all the same.
+		_ = write.Chown(l.who.uid, -1)
+	}
+	dir, file, args := t.startDir(l.who), l.path, l.argv
+	if gate != nil {
+		file, args = t.wrap(l.path, l.argv)
+	}
+	proc, err := orphans.start(func() (*os.Process, error) {
+		return os.StartProcess(file, args, &os.ProcAttr{
+			Dir:   dir,
+			Env:   l.environ,
+			Files: append([]*os.File{stdin, write, write}, gate.files()...),
+			Sys:   attributes,
+		})
+	})
+	if err != nil {
+		gate.close()
+		in.close()
+		read.Close()
+		if gate != nil && executable(file) != nil {
+			return nil, nil, nil, nil, fmt.Errorf("not started: umask, nice and limits are set by %s: %w", file, bare(err))
+		}
+		return nil, nil, nil, nil, t.startError(l.path, dir, l.who, err)
 	}
 	in.start()
-	return proc, newPump(read, execution.Output), in, nil
+	return proc, newPump(read, execution.Output), in, gate, nil
 }
 
 // signalGroup sends to the group and reports whether there was anything to send to. Signal 0 only looks.
@@ -134,8 +186,9 @@ func (p *process) stop() {
 	grace := time.NewTimer(p.grace)
 	defer grace.Stop()
 
+	orphans.stopping(p.Pid)
 	p.mu.Lock()
-	tree := newTree(p.Pid, p.mark, p.reaped)
+	tree := newTree(p.Pid, p.mark, p.reaped, p.group)
 	p.signalGroup(syscall.SIGTERM)
 	p.signalGroup(syscall.SIGCONT) // a stopped process hears TERM only when it goes on
 	p.mu.Unlock()
@@ -168,6 +221,7 @@ func (p *process) restAlive(tree *tree, thorough bool) bool {
 // kill ends by force what is left, and looks again until nothing is.
 func (p *process) kill(tree *tree) {
 	for range killRounds {
+		p.group.kill()
 		p.mu.Lock()
 		alive := !p.reaped
 		if alive {
@@ -209,7 +263,7 @@ func pause[T any](d time.Duration, end <-chan T, hard <-chan struct{}) bool {
 
 // leftNote says how many processes the program left behind; empty for none.
 func (p *process) leftNote(held bool) string {
-	n, known := countLeft(p.Pid, p.mark)
+	n, known := countLeft(p.Pid, p.mark, p.group)
 	switch {
 	case !known:
 		return "left processes behind"

@@ -24,6 +24,9 @@ func (t *Task) program(environ []string) (path string, argv []string, err error)
 			shell = DefaultShell
 		}
 		argv = []string{shell, "-c", t.command}
+		if t.login {
+			argv = []string{shell, "-l", "-c", t.command}
+		}
 	}
 	path = argv[0]
 	if strings.ContainsRune(path, '/') {
@@ -53,19 +56,27 @@ func executable(path string) error {
 
 // startError explains why a program could not be started. The system's error tells neither a
 // missing directory from a missing program nor from a missing interpreter.
-func (t *Task) startError(path string, err error) error {
+func (t *Task) startError(path, dir string, who *account, err error) error {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
 		err = errno // without the path that os adds
 	}
-	if t.dir != "" {
-		if info, statErr := os.Stat(t.dir); statErr != nil {
-			return fmt.Errorf("not started: the directory %s: %w", t.dir, bare(statErr))
+	by := "the user of the service"
+	if who != nil && who.credential != nil {
+		by = "the user " + who.name
+	}
+	if dir != "" {
+		what := "the directory " + dir
+		if t.dir == "" {
+			what = "the home directory " + dir + " (give the task a dir)"
+		}
+		if info, statErr := os.Stat(dir); statErr != nil {
+			return fmt.Errorf("not started: %s: %w", what, bare(statErr))
 		} else if !info.IsDir() {
-			return fmt.Errorf("not started: %s is no directory", t.dir)
+			return fmt.Errorf("not started: %s is no directory", dir)
 		}
 		if !filepath.IsAbs(path) {
-			path = filepath.Join(t.dir, path)
+			path = filepath.Join(dir, path)
 		}
 	}
 	what := t.what()
@@ -77,11 +88,14 @@ func (t *Task) startError(path string, err error) error {
 	case errors.Is(executable, syscall.EISDIR):
 		return fmt.Errorf("not started: %s is a directory: %w", what, err)
 	case errors.Is(executable, fs.ErrPermission):
-		return fmt.Errorf("not started: %s is not executable by the user of the service: %w", what, err)
+		return fmt.Errorf("not started: %s is not executable by %s: %w", what, by, err)
 	case errors.Is(err, syscall.ENOEXEC):
 		return fmt.Errorf("not started: %s is no executable file; a script needs #! and its interpreter in its first line: %w", what, err)
 	case errors.Is(err, fs.ErrNotExist) && isScript(path):
 		return fmt.Errorf("not started: the interpreter in the first line of %s does not exist: %w", what, err)
+	case errors.Is(err, fs.ErrPermission) && who != nil && who.credential != nil:
+		// What the service may see, the user may not.
+		return fmt.Errorf("not started: %s may not execute %s, or not enter its directory: %w", by, what, err)
 	}
 	return fmt.Errorf("not started: %s: %w", what, err)
 }

@@ -160,7 +160,7 @@ func wantGone(t testing.TB, pids []int) {
 }
 
 // These are set where the system has what they need.
-var subreaper, lose, sweep func() int
+var subreaper, lose, sweep, cut func() int
 
 // This binary is also what some tests start: services that are killed, that inherit orphans or that a run itself started, and a process that goes into a group
 // of its own and forgets its environment, which no shell without a terminal does everywhere.
@@ -174,6 +174,8 @@ func TestMain(m *testing.M) {
 		syscall.Exec("/bin/sh", []string{"sh", "-c", "echo $$; echo ready; exec sleep 300"}, nil)
 	case "subreaper":
 		os.Exit(subreaper())
+	case "cut":
+		os.Exit(cut())
 	case "lose":
 		os.Exit(lose())
 	case "sweep":

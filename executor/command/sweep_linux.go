@@ -18,9 +18,13 @@ const longestSweep = time.Second
 // returns how many processes it ended.
 func (e *Executor) EndLost(ctx context.Context, runs []ruqi.Run) int {
 	lost := make(map[string]string, len(runs)) // mark to the job's entry
+	var groups []string                        // directories of their control groups
 	for i := range runs {
 		if mark := markOf(&runs[i]); mark != "" {
 			lost[mark] = jobName + "=" + runs[i].JobID
+			if e.cgroups != nil {
+				groups = append(groups, e.cgroups.name(runs[i].ID, mark))
+			}
 		}
 	}
 	if len(lost) == 0 {
@@ -31,7 +35,11 @@ func (e *Executor) EndLost(ctx context.Context, runs []ruqi.Run) int {
 	killed := map[status]struct{}{} // by id and start only
 	var found []status
 	for ctx.Err() == nil {
-		found = withDescendants(processes(), map[int]uint64{}, found, func(s status) bool { return carries(environOf(s.pid), lost) })
+		members := map[int]bool{}
+		for _, dir := range groups {
+			maps.Copy(members, membersOf(dir))
+		}
+		found = withDescendants(processes(), map[int]uint64{}, found, func(s status) bool { return members[s.pid] || carries(environOf(s.pid), lost) })
 		for _, s := range found {
 			if s.signal(syscall.SIGKILL) {
 				killed[status{pid: s.pid, start: s.start}] = struct{}{}
@@ -40,6 +48,9 @@ func (e *Executor) EndLost(ctx context.Context, runs []ruqi.Run) int {
 		if len(found) == 0 || !pause(killPause, ctx.Done(), nil) {
 			break
 		}
+	}
+	for _, dir := range groups {
+		removeGroup(dir)
 	}
 	maps.DeleteFunc(killed, func(s status, _ struct{}) bool { return s.lives() })
 	return len(killed)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/argv"
 	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
@@ -33,10 +34,16 @@ const kind = "command"
 type Task struct {
 	command string
 	argv    []string // nil: command
+	line    string   // what argv was split from; empty: it was given
 	shell   string   // empty: DefaultShell
 	env     map[string]string
 	dir     string
 	stdin   string
+	user    string // empty: that of the service
+	umask   string // octal, three digits; empty: that of the service
+	nice    int
+	login   bool
+	limits  Limits
 	err     error // of check
 }
 
@@ -51,6 +58,12 @@ func Shell(text string) *Task {
 // program: a path, or a name that is looked up in PATH.
 func Argv(argv ...string) *Task {
 	return (&Task{argv: append([]string{}, argv...)}).checked()
+}
+
+// Line returns a task that starts a program without a shell. The text is split into arguments as a shell splits words, and nothing in
+// it is expanded; the task is shown as it was written.
+func Line(text string) *Task {
+	return (&Task{line: text}).checked()
 }
 
 // WithShell returns the task with another shell: a path or a name looked up in PATH.
@@ -83,6 +96,45 @@ func (t *Task) WithStdin(text string) *Task {
 	return c.checked()
 }
 
+// WithUser returns the task as another user: its process has the user's id, group and supplementary groups, and HOME, USER,
+// LOGNAME and SHELL from the user's entry in the system. Only a service that runs as root can be another user than itself; that
+// and whether there is such a user is looked at when a job is added and again at each run. Empty: the user of the service.
+func (t *Task) WithUser(name string) *Task {
+	c := *t
+	c.user = name
+	return c.checked()
+}
+
+// WithUmask returns the task with a umask in octal, such as "022": the rights that files it makes shall not have. Empty: that of
+// the service.
+func (t *Task) WithUmask(mask string) *Task {
+	c := *t
+	c.umask = mask
+	return c.checked()
+}
+
+// WithNice returns the task with a lower priority for the CPU, 1 to 19, as nice(1) has it: it is added to that of the service, and
+// 19 is the most. 0: as the service.
+func (t *Task) WithNice(n int) *Task {
+	c := *t
+	c.nice = n
+	return c.checked()
+}
+
+// WithLogin returns the task in the environment that its user has after a login; see the package's comment.
+func (t *Task) WithLogin() *Task {
+	c := *t
+	c.login = true
+	return c.checked()
+}
+
+// WithLimits returns the task with bounds of what its processes may take, in place of those it had.
+func (t *Task) WithLimits(limits Limits) *Task {
+	c := *t
+	c.limits = limits
+	return c.checked()
+}
+
 // Err returns what is wrong with the task: an *ruqi.InvalidError with every fault,
 // the same that Decode would return for its JSON; nil when nothing is.
 func (t *Task) Err() error { return t.err }
@@ -93,10 +145,13 @@ func (t *Task) Kind() string { return kind }
 // Needs returns "command".
 func (t *Task) Needs() string { return kind }
 
-// String returns the command, or argv quoted for a shell. The environment and the
+// String returns the command, the line, or argv quoted for a shell. The environment and the
 // input, where secrets belong, are left out.
 func (t *Task) String() string {
-	if t.argv == nil {
+	switch {
+	case t.line != "":
+		return t.line
+	case t.argv == nil:
 		return t.command
 	}
 	quoted := make([]string, len(t.argv))
@@ -111,10 +166,16 @@ type document struct {
 	Kind    string            `json:"kind"`
 	Command string            `json:"command,omitempty"`
 	Argv    []string          `json:"argv,omitempty"`
+	Line    string            `json:"line,omitempty"`
 	Shell   string            `json:"shell,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`
 	Dir     string            `json:"dir,omitempty"`
 	Stdin   string            `json:"stdin,omitempty"`
+	User    string            `json:"user,omitempty"`
+	Umask   string            `json:"umask,omitempty"`
+	Nice    int               `json:"nice,omitempty"`
+	Login   bool              `json:"login,omitempty"`
+	Limits  *limitsDocument   `json:"limits,omitempty"`
 }
 
 // MarshalJSON returns the canonical JSON: what is default is left out, env is in
@@ -123,7 +184,11 @@ func (t *Task) MarshalJSON() ([]byte, error) {
 	if t.err != nil {
 		return nil, t.err
 	}
-	return json.Marshal(document{kind, t.command, t.argv, t.shell, t.env, t.dir, t.stdin})
+	given := t.argv
+	if t.line != "" {
+		given = nil
+	}
+	return json.Marshal(document{kind, t.command, given, t.line, t.shell, t.env, t.dir, t.stdin, t.user, t.umask, t.nice, t.login, t.limits.document()})
 }
 
 // checked notes in err what is wrong with the task.
@@ -136,11 +201,16 @@ func (t *Task) checked() *Task {
 	t.checkEnv(&faults)
 	text(&faults, "/dir", t.dir, mostPath)
 	text(&faults, "/stdin", t.stdin, MostText)
+	t.checkStart(&faults)
 	t.err = faults.Err()
 	return t
 }
 
 func (t *Task) checkProgram(faults *ruqi.Faults) {
+	if t.line != "" {
+		t.checkLine(faults)
+		return
+	}
 	if len(t.argv) == 0 {
 		switch {
 		case t.argv != nil:
@@ -169,6 +239,22 @@ func (t *Task) checkProgram(faults *ruqi.Faults) {
 	if total > MostText {
 		faults.Add("/argv", "", "%d bytes in all; at most %d", total, MostText)
 	}
+}
+
+// checkLine splits the line.
+func (t *Task) checkLine(faults *ruqi.Faults) {
+	text(faults, "/line", t.line, MostText)
+	if t.shell != "" {
+		faults.Add("/shell", t.shell, "a line is started without a shell; leave it out or give a command")
+	}
+	words, err := argv.Split(t.line)
+	switch {
+	case err != nil:
+		faults.Add("/line", "", "%v", err)
+	case len(words) == 0 || words[0] == "":
+		faults.Add("/line", "", "empty; its first word is the program")
+	}
+	t.argv = words
 }
 
 func (t *Task) checkEnv(faults *ruqi.Faults) {

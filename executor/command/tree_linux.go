@@ -13,6 +13,7 @@ import (
 type tree struct {
 	root  int
 	mark  string
+	group *cgroup
 	since uint64 // when the program started; 0: it was gone already
 	found []status
 }
@@ -26,8 +27,8 @@ type status struct {
 
 // newTree looks once, before the program has heard of its end: later its children may have lost their parents. The
 // caller holds the process from being reaped, unless it was.
-func newTree(root int, mark string, reaped bool) *tree {
-	t := &tree{root: root, mark: mark}
+func newTree(root int, mark string, reaped bool, group *cgroup) *tree {
+	t := &tree{root: root, mark: mark, group: group}
 	if !reaped {
 		if s, ok := readStatus(root); ok {
 			t.since = s.start
@@ -40,7 +41,7 @@ func newTree(root int, mark string, reaped bool) *tree {
 // find looks for what lives outside the group now and reports whether there is anything.
 func (t *tree) find() bool {
 	var found []status
-	for _, s := range family(t.root, t.mark, t.since, t.found) {
+	for _, s := range family(t.root, t.mark, t.group.members(), t.since, t.found) {
 		if s.group != t.root {
 			found = append(found, s)
 		}
@@ -91,15 +92,20 @@ func (s status) lives() bool {
 func (s status) ended() bool { return s.state == 'Z' || s.state == 'X' }
 
 // countLeft counts what a program that has ended left behind.
-func countLeft(root int, mark string) (n int, known bool) {
-	return len(family(root, mark, 0, nil)), true
+func countLeft(root int, mark string, group *cgroup) (n int, known bool) {
+	return len(family(root, mark, group.members(), 0, nil)), true
 }
 
 // family returns the living processes that belong to a program without the program itself: those in its session or
-// group, those with its mark in their environment, those known from an earlier look, and all their descendants. since is
+// group, those in its control group or with its mark in their environment, orphans that can be of no other, those known from an earlier look, and all their descendants. since is
 // when it started; 0 where that is not known.
-func family(root int, mark string, since uint64, known []status) []status {
+func family(root int, mark string, group map[int]bool, since uint64, known []status) []status {
 	all := slices.DeleteFunc(processes(), func(s status) bool { return s.pid == root || s.start < since })
+	// Where there is a control group, it has them all.
+	adopted := map[int]bool{}
+	if group == nil {
+		adopted = orphans.of(root, mark, all)
+	}
 	members := map[int]uint64{}
 	if since != 0 {
 		if s, ok := readStatus(root); ok && s.start == since {
@@ -107,7 +113,7 @@ func family(root int, mark string, since uint64, known []status) []status {
 		}
 	}
 	return withDescendants(all, members, known, func(s status) bool {
-		return s.session == root || s.group == root || holds(environOf(s.pid), mark)
+		return s.session == root || s.group == root || group[s.pid] || adopted[s.pid] || holds(environOf(s.pid), mark)
 	})
 }
 

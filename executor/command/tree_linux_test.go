@@ -67,6 +67,7 @@ func TestARunEndsNoOtherRun(t *testing.T) {
 	wantGone(t, second)
 }
 
+// PR03: the run ends, and what was left is noted.
 func TestWhatLeftTheGroupAndHoldsThePipeIsCounted(t *testing.T) {
 	s := execute(t, command.Shell("setsid sleep 300 & echo $!; echo hi"), nil)
 	all := pids(t, s.output.String())

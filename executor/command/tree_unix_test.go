@@ -191,12 +191,18 @@ func openFiles(t testing.TB) int {
 }
 
 func TestNothingIsLeftInTheService(t *testing.T) {
-	e := command.New(command.Options{})
+	for name, options := range map[string]command.Options{"plain": {}, "with control groups where there are any": {Cgroups: true}} {
+		t.Run(name, func(t *testing.T) { leavesNothing(t, command.New(options)) })
+	}
+}
+
+func leavesNothing(t *testing.T, e *command.Executor) {
 	round := func() {
 		for _, task := range []*command.Task{
 			command.Shell("echo hi"), command.Argv("cat").WithStdin("x"), command.Argv("/no/such"), command.Argv("/no/such").WithStdin("x"),
 			command.Shell("exit 3"), command.Shell("echo x").WithDir("/no/such"), command.Argv("true").WithStdin(strings.Repeat("x", 60<<10)),
-			command.Shell("sleep 1 & exit 0"),
+			command.Shell("sleep 1 & exit 0"), command.Shell("echo hi").WithNice(1), command.Argv("/no/such").WithUmask("077"),
+			command.Shell("x").WithDir("/no/such").WithNice(1), command.Argv("cat").WithStdin("x").WithLimits(command.Limits{OpenFiles: 50}),
 		} {
 			begin(t, e, task, ruqi.Execution{}).wait(t)
 		}

@@ -100,6 +100,19 @@ func (m *model) Decode(data []byte) (ruqi.Task, error) {
 	return s, faults.Err()
 }
 
+func (m *model) Vet(task ruqi.Task) error {
+	_, ok := task.(*step)
+	switch {
+	case m.plant == "vets all":
+		return nil
+	case m.plant == "vets in words" && !ok:
+		return errors.New("no step")
+	case m.plant == "vets none", !ok:
+		return ruqi.Invalid("/kind", task.Kind(), "no step")
+	}
+	return nil
+}
+
 var spill bytes.Buffer
 
 func (m *model) Execute(ctx context.Context, task ruqi.Task, execution ruqi.Execution) (result ruqi.Result) {
@@ -225,6 +238,9 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		"lossy":                "round trip",
 		"keeps bytes":          "immutable",
 		"foreign panic":        "foreign",
+		"vets all":             "vet",
+		"vets in words":        "vet",
+		"vets none":            "vet",
 		"panic":                "panic",
 		"one output":           "concurrent",
 		"deaf":                 "cancel",

@@ -37,6 +37,7 @@ var rules = []rule{
 	{"unknown member", "Decode refuses a member it does not know and points at it.", tryUnknown},
 	{"hostile", "Decode refuses what is no task without a panic.", tryHostile},
 	{"immutable", "A task keeps nothing of the bytes it was decoded from.", tryImmutable},
+	{"vet", "A Vetter takes the tasks it can run here, and refuses one of another kind with an *InvalidError.", tryVet},
 	{"success", "A task that ends well has a result without an error.", trySuccess},
 	{"output", "What the task writes is in the output when Execute returns, all of it and nothing else.", tryOutput},
 	{"failure", "A task that does not end well has a result with an error whose text is not empty.", tryFailure},
@@ -255,6 +256,23 @@ func tryForeign(t Target) []string {
 		return []string{got.describe()}
 	}
 	return nil
+}
+
+func tryVet(t Target) (broken []string) {
+	vetter, ok := t.Executor.(ruqi.Vetter)
+	if !ok {
+		return nil
+	}
+	for _, task := range []ruqi.Task{t.Succeed, t.Fail, t.Wait, t.Chat} {
+		if err := vetter.Vet(task); err != nil {
+			broken = append(broken, fmt.Sprintf("of %s it says %v", task, err))
+		}
+	}
+	var invalid *ruqi.InvalidError
+	if err := vetter.Vet(foreign{}); !errors.As(err, &invalid) || len(invalid.Faults) == 0 {
+		broken = append(broken, fmt.Sprintf("of a task of another kind it says %v", err))
+	}
+	return broken
 }
 
 func tryPanic(t Target) []string {

@@ -3,6 +3,8 @@
 //
 //	{"kind":"func","name":"send","args":{"to":"ops"}}
 //
+// The run's params are laid over the arguments, as ruqi.Func says.
+//
 // A function runs on the goroutine that calls Execute, so a run costs little more
 // than the call. Its context ends when the run is to end (context.Cause says why).
 // Go has no way to end a function by force: one that ignores its context keeps its
@@ -136,7 +138,11 @@ func (e *Executor) Execute(ctx context.Context, task ruqi.Task, execution ruqi.E
 	if closure := fn.Closure(); closure != nil {
 		return ruqi.Result{Err: closure(ctx)}
 	}
-	return ruqi.Result{Err: e.registry.CallFunc(ctx, fn.Name(), fn.Args())}
+	var params json.RawMessage
+	if execution.Run != nil {
+		params = execution.Run.Params
+	}
+	return ruqi.Result{Err: e.registry.CallFunc(ctx, fn.Name(), fn.Args(), params)}
 }
 
 // output hands on what the function writes until it has returned; a goroutine that

@@ -12,6 +12,9 @@ var placeholder = regexp.MustCompile(`\{\{ *([^{}]*?) *\}\}`)
 
 // render returns the body of a run's request and its content type; nil: there is none.
 func (t *Task) render(params json.RawMessage) (body []byte, contentType string, err error) {
+	if t.call != "" {
+		return t.body, "application/json", nil
+	}
 	var given map[string]any
 	if len(params) > 0 {
 		if err := decode(params, &given); err != nil {
@@ -70,6 +73,9 @@ func fill(value any, params map[string]any, room *int) any {
 	switch v := value.(type) {
 	case string:
 		return placeholder.ReplaceAllStringFunc(v, func(match string) string {
+			if *room < 0 {
+				return "" // what is good for nothing costs nothing more
+			}
 			text := textOf(params[placeholder.FindStringSubmatch(match)[1]])
 			if *room -= len(text); *room < 0 {
 				return ""

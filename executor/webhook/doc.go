@@ -11,14 +11,19 @@
 // laid over its members. In both, "{{name}}" within a text stands for the param of that name, or for nothing when there is none. Params
 // never change the method, the url or the headers.
 //
+// In place of url and body a task may have a call, one text URL#JSON: a POST of the JSON, which is {} when nothing stands after the #.
+// It is sent as it is written, whatever params the run has, and the task is shown as the whole text, query and body included, but for a password in the url:
+//
+//	{"kind":"webhook","call":"https://example.com/hook#{\"report\": \"daily\"}","answer":"json"}
+//
 // Each request says whose it is, for its target to tell a second attempt from a first: Ruqi-Job-Id (percent-encoded), Ruqi-Run-Id,
 // Ruqi-Attempt and Ruqi-Nominal-Time.
 //
 // # Its end
 //
-// The body of the answer is the run's output; what is beyond 8 MiB is not read. The run has succeeded when the status is one of
-// those expected. It has no time limit of its own: that is Policy.Timeout. When it is to end, the request is broken off at
-// once; there is nothing to be polite to.
+// The body of the answer is the run's output; what is beyond 8 MiB is not read, and a head beyond 256 KiB is a failure. The run has succeeded when
+// the status is one of those expected and, with "answer": "json", the answer is JSON. It has no time limit of its own: that is
+// Policy.Timeout. When it is to end, the request is broken off at once; there is nothing to be polite to.
 //
 // # Where it may go
 //

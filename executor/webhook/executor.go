@@ -3,6 +3,7 @@ package webhook
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,8 @@ import (
 const (
 	// maxAnswer bounds what is read of an answer: eight times what is kept of an output.
 	maxAnswer = 8 << 20
+	// maxHead bounds the head of an answer, in bytes: servers send 8 KiB to 16 KiB at most.
+	maxHead = 256 << 10
 	// maxRedirects is how many redirects are followed.
 	maxRedirects = 5
 	// defaultPerHost is how many requests one host gets at once from this process.
@@ -78,7 +81,7 @@ func New(options Options) *Executor {
 	}
 	transport := &http.Transport{
 		DialContext: e.dialer(), ForceAttemptHTTP2: true, TLSHandshakeTimeout: connectTime,
-		MaxIdleConns: 100, MaxIdleConnsPerHost: e.perHost, IdleConnTimeout: 60 * time.Second,
+		MaxResponseHeaderBytes: maxHead, MaxIdleConns: 100, MaxIdleConnsPerHost: e.perHost, IdleConnTimeout: 60 * time.Second,
 	}
 	if options.Proxy {
 		transport.Proxy = http.ProxyFromEnvironment
@@ -116,12 +119,23 @@ func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 	}
 	t.headers, _ = o.TextMap("headers")
 	t.body, _ = o.Raw("body")
+	if t.call, ok = o.Text("call"); !ok && o.Has("call") {
+		t.url = "http://x" // as above
+	} else if t.call != "" && (t.url != "" || len(t.body) > 0) {
+		faults.Add("/call", "", "give either a call or url and body")
+		t.call, t.url = "", "http://x"
+	}
 	t.expect, _ = o.Text("expect")
+	t.answer, _ = o.Text("answer")
 	faults.Merge("", t.checked().err)
 	if err := e.literal(t.url); err != nil {
-		faults.Add("/url", "", "%v", err)
+		where := "/url"
+		if t.call != "" {
+			where = "/call"
+		}
+		faults.Add(where, "", "%v", err)
 	}
-	o.Done("kind", "method", "url", "headers", "body", "expect")
+	o.Done("kind", "method", "url", "call", "headers", "body", "expect", "answer")
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
@@ -195,7 +209,15 @@ func (e *Executor) Execute(ctx context.Context, task ruqi.Task, execution ruqi.E
 		return ruqi.Result{Err: explain(ctx, err)}
 	}
 	defer func() { _ = response.Body.Close() }() // it has only been read
-	n, err := io.Copy(execution.Output, io.LimitReader(response.Body, maxAnswer+1))
+	if response.StatusCode < http.StatusOK {     // its "body" is the connection, which does not hear when ctx ends
+		return ruqi.Result{Err: fmt.Errorf("status %s, expected %s", statusText(response.StatusCode), t.expect)}
+	}
+	output, check := execution.Output, (*jsonCheck)(nil)
+	if t.answer == answerJSON {
+		check = &jsonCheck{}
+		output = io.MultiWriter(execution.Output, check)
+	}
+	n, err := io.Copy(output, io.LimitReader(response.Body, maxAnswer+1))
 	note := ""
 	if n > maxAnswer {
 		note = "the answer is longer than 8 MiB; its rest was not read"
@@ -205,9 +227,17 @@ func (e *Executor) Execute(ctx context.Context, task ruqi.Task, execution ruqi.E
 		return ruqi.Result{Err: fmt.Errorf("status %s, expected %s", statusText(response.StatusCode), t.expect), Note: note}
 	case err != nil:
 		return ruqi.Result{Err: fmt.Errorf("status %s, but the answer broke off: %w", statusText(response.StatusCode), explain(ctx, err)), Note: note}
+	case check != nil && !check.valid():
+		return ruqi.Result{Err: fmt.Errorf("status %s, but the answer is no JSON", statusText(response.StatusCode)), Note: note}
 	}
 	return ruqi.Result{Note: note}
 }
+
+// A jsonCheck keeps what is written to it, to see whether it is JSON.
+type jsonCheck struct{ bytes.Buffer }
+
+// valid reports whether all of it is one value of JSON. What was not read to its end is not.
+func (c *jsonCheck) valid() bool { return c.Len() <= maxAnswer && json.Valid(c.Bytes()) }
 
 // statusText names a status in the words of the standard: what the target says may be anything.
 func statusText(status int) string {

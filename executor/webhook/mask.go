@@ -25,7 +25,7 @@ func isSecret(header string) bool {
 func (t *Task) Masked() ruqi.Task {
 	c := *t
 	if before, password, after := splitPassword(t.url); password != "" {
-		c.url = before + ruqi.Mask + after
+		c.setURL(before + ruqi.Mask + after)
 	}
 	c.headers = maps.Clone(t.headers)
 	for name := range c.headers {
@@ -56,7 +56,11 @@ func (t *Task) Unmasked(stored ruqi.Task) (ruqi.Task, error) {
 	c := *t
 	if before, password, after := splitPassword(t.url); password == ruqi.Mask {
 		_, kept, _ := splitPassword(old.url)
-		c.url = before + keep("/url", kept) + after
+		pointer := "/url"
+		if t.call != "" {
+			pointer = "/call"
+		}
+		c.setURL(before + keep(pointer, kept) + after)
 	}
 	c.headers = maps.Clone(t.headers)
 	for _, name := range slices.Sorted(maps.Keys(c.headers)) {
@@ -68,6 +72,14 @@ func (t *Task) Unmasked(stored ruqi.Task) (ruqi.Task, error) {
 		return nil, err
 	}
 	return c.checked(), c.err
+}
+
+// setURL puts another url in the place of the task's, also of that in a call.
+func (t *Task) setURL(text string) {
+	if t.call != "" {
+		t.call = text + t.call[len(t.url):]
+	}
+	t.url = text
 }
 
 // splitPassword cuts a url around its password, which is left as it was written. It is empty where the url has none.

@@ -27,6 +27,7 @@ func TestMasked(t *testing.T) {
 		{"none", webhook.Request("", "http://user@h/p@q:r?a=b:c@d"), `{"kind":"webhook","url":"http://user@h/p@q:r?a=b:c@d"}`},
 		{"a password", webhook.Request("", "http://us%20er:p%40:s@h:1/p"), `{"kind":"webhook","url":"http://us%20er:********@h:1/p"}`},
 		{"an empty password", webhook.Request("", "http://user:@h/"), `{"kind":"webhook","url":"http://user:@h/"}`},
+		{"a call", webhook.Call(`http://u:p@h/#"#@:"`), `{"kind":"webhook","call":"http://u:********@h/#\"#@:\""}`},
 		{"headers", webhook.Request("", "http://h").WithHeader("authorization", "a").WithHeader("Cookie", "b").WithHeader("X-Hub-Signature", "c").WithHeader("Accept", "d"),
 			`{"kind":"webhook","url":"http://h","headers":{"Accept":"d","Authorization":"********","Cookie":"********","X-Hub-Signature":"********"}}`},
 	} {

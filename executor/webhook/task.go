@@ -27,6 +27,7 @@ const (
 
 const (
 	kind          = "webhook"
+	answerJSON    = "json"
 	defaultMethod = "POST"
 	defaultExpect = "2xx"
 )
@@ -37,7 +38,9 @@ type Task struct {
 	url     string
 	headers map[string]string // by canonical name
 	body    json.RawMessage   // nil: none
+	call    string            // what url and body were given as; empty: each by itself
 	expect  string
+	answer  string // what the answer must be; empty: anything
 	want    []statuses
 	err     error // of checked
 }
@@ -47,6 +50,12 @@ var _ ruqi.Task = (*Task)(nil)
 // Request returns a task that sends a request without a body. Empty, the method is POST.
 func Request(method, url string) *Task {
 	return (&Task{method: method, url: url}).checked()
+}
+
+// Call returns a task that is given as one text, URL#JSON: a POST of the JSON to what stands before the first #, {} where nothing
+// stands after it. The JSON is sent as it is written; params change nothing in it. The task is shown as the whole text.
+func Call(text string) *Task {
+	return (&Task{call: text}).checked()
 }
 
 // WithHeader returns the task with one more header, in place of one of the same name.
@@ -60,9 +69,10 @@ func (t *Task) WithHeader(name, value string) *Task {
 	return c.checked()
 }
 
-// WithJSON returns the task with a body; a text among them is sent as text/plain.
+// WithJSON returns the task with a body, in place of that of a call; a text among them is sent as text/plain.
 func (t *Task) WithJSON(body json.RawMessage) *Task {
 	c := *t
+	c.call = ""
 	c.body = bytes.Clone(body)
 	return c.checked()
 }
@@ -71,6 +81,13 @@ func (t *Task) WithJSON(body json.RawMessage) *Task {
 func (t *Task) WithExpect(expect string) *Task {
 	c := *t
 	c.expect = expect
+	return c.checked()
+}
+
+// WithJSONAnswer returns the task that has only succeeded when its answer is JSON, too.
+func (t *Task) WithJSONAnswer() *Task {
+	c := *t
+	c.answer = answerJSON
 	return c.checked()
 }
 
@@ -84,8 +101,11 @@ func (t *Task) Kind() string { return kind }
 func (t *Task) Needs() string { return kind }
 
 // String returns method and url. Of the url, user, password and query are left out, as headers and body are: secrets belong
-// there, and not into the path, which is shown.
+// there, and not into the path, which is shown. A call is shown as it is written, but for a password in its url.
 func (t *Task) String() string {
+	if t.call != "" {
+		return t.Masked().(*Task).call
+	}
 	u, err := url.Parse(t.url)
 	if err != nil {
 		return t.method
@@ -102,10 +122,12 @@ func (t *Task) String() string {
 type document struct {
 	Kind    string            `json:"kind"`
 	Method  string            `json:"method,omitempty"`
-	URL     string            `json:"url"`
+	URL     string            `json:"url,omitempty"`
+	Call    string            `json:"call,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	Body    json.RawMessage   `json:"body,omitempty"`
 	Expect  string            `json:"expect,omitempty"`
+	Answer  string            `json:"answer,omitempty"`
 }
 
 // MarshalJSON returns the canonical JSON: what is default is left out, headers are in the order of their names. It
@@ -114,7 +136,10 @@ func (t *Task) MarshalJSON() ([]byte, error) {
 	if t.err != nil {
 		return nil, t.err
 	}
-	d := document{Kind: kind, URL: t.url, Headers: t.headers, Body: t.body}
+	d := document{Kind: kind, URL: t.url, Headers: t.headers, Body: t.body, Answer: t.answer}
+	if t.call != "" {
+		d.URL, d.Body, d.Call = "", nil, t.call
+	}
 	if t.method != defaultMethod {
 		d.Method = t.method
 	}
@@ -145,9 +170,16 @@ func (t *Task) checked() *Task {
 	} else if t.method == "CONNECT" || t.method == "TRACE" {
 		faults.Add("/method", t.method, "is not for webhooks")
 	}
-	checkURL(&faults, t.url)
+	if t.call != "" {
+		t.checkCall(&faults)
+	} else {
+		checkURL(&faults, "/url", t.url)
+		t.checkBody(&faults)
+	}
 	t.checkHeaders(&faults)
-	t.checkBody(&faults)
+	if t.answer != "" && t.answer != answerJSON {
+		faults.Add("/answer", t.answer, "unknown word; accepted is json, or leave it out")
+	}
 	var err error
 	if t.want, err = parseStatuses(t.expect); err != nil {
 		faults.Add("/expect", t.expect, "%v", err)
@@ -156,23 +188,45 @@ func (t *Task) checked() *Task {
 	return t
 }
 
-func checkURL(faults *ruqi.Faults, text string) {
+// checkCall takes the call apart.
+func (t *Task) checkCall(faults *ruqi.Faults) {
+	target, body, _ := strings.Cut(t.call, "#")
+	if body = strings.Trim(body, " \t\r\n"); body == "" {
+		body = "{}"
+	}
+	t.url, t.body = target, json.RawMessage(body)
+	checkURL(faults, "/call", target)
+	switch {
+	case len(body) > MostBody:
+		faults.Add("/call", "", "%d bytes after the #; at most %d", len(body), MostBody)
+	case !utf8.ValidString(t.call) || strings.ContainsRune(t.call, 0):
+		faults.Add("/call", "", "not UTF-8, or with a NUL")
+	case !json.Valid(t.body):
+		faults.Add("/call", "", "what stands after the # is not JSON")
+	}
+	if t.method != defaultMethod {
+		faults.Add("/method", t.method, "a call is a POST; leave it out, or give url and body")
+	}
+}
+
+func checkURL(faults *ruqi.Faults, pointer, text string) {
 	u, err := url.Parse(text)
+	wrong := func(format string, args ...any) { faults.Add(pointer, "", format, args...) }
 	switch {
 	case text == "":
-		faults.Add("/url", "", "is missing")
+		wrong("is missing")
 	case len(text) > mostURL:
-		faults.Add("/url", "", "%d bytes; at most %d", len(text), mostURL)
+		wrong("%d bytes; at most %d", len(text), mostURL)
 	case !utf8.ValidString(text):
-		faults.Add("/url", "", "not valid UTF-8")
+		wrong("not valid UTF-8")
 	case err != nil:
-		faults.Add("/url", "", "cannot be read as a URL") // the driver's words repeat it, with what may be secret
+		wrong("cannot be read as a URL") // the driver's words repeat it, with what may be secret
 	case u.Scheme != "http" && u.Scheme != "https":
-		faults.Add("/url", "", "begins with neither http:// nor https://")
+		wrong("begins with neither http:// nor https://")
 	case u.Hostname() == "":
-		faults.Add("/url", "", "has no host")
+		wrong("has no host")
 	case u.Opaque != "":
-		faults.Add("/url", "", "has no // after the scheme")
+		wrong("has no // after the scheme")
 	}
 }
 

@@ -115,6 +115,11 @@ var Rooms = []Room{
 		Reason: "a program that talks to a service compiles no server, no store and no executor",
 	},
 	{
+		Name: "legacy-stands-on-operations", Packages: "httpapi/legacy",
+		May:    []string{".", "internal/*"},
+		Reason: "what old clients speak is a thin coat over the operations and the registry: no store, no executor, no other API",
+	},
+	{
 		Name: "only-httpapi-imports-huma", Packages: "httpapi/...",
 		May:     []string{".", "wire", "internal/*", "httpapi/...", "ui"},
 		Modules: []string{"github.com/danielgtaylor/huma/v2"},

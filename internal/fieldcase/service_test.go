@@ -59,6 +59,7 @@ type service struct {
 	cmd     *exec.Cmd
 	dir     string // data
 	address string
+	log     *logged
 }
 
 // serve starts the program on a directory of its own, with nothing but PATH in its environment.
@@ -67,18 +68,25 @@ func serve(t *testing.T, flags ...string) *service {
 	return serveIn(t, t.TempDir(), flags...)
 }
 
-// serveIn starts the program on a directory that an earlier one may have used.
+// serveIn is serve on a directory that an earlier one may have used.
 func serveIn(t *testing.T, dir string, flags ...string) *service {
+	t.Helper()
+	return serveBy(t, nil, dir, flags...)
+}
+
+// serveBy is serveIn by way of another program; nil: none.
+func serveBy(t *testing.T, by []string, dir string, flags ...string) *service {
 	t.Helper()
 	path, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &service{t: t, dir: dir}
-	s.cmd = exec.Command(path, append([]string{"serve", "--data-dir", s.dir, "--listen", "127.0.0.1:0", "--tz", "UTC", "--drain", "0"}, flags...)...)
+	line := append(by, append([]string{path, "serve", "--data-dir", s.dir, "--listen", "127.0.0.1:0", "--tz", "UTC", "--drain", "0"}, flags...)...)
+	s.cmd = exec.Command(line[0], line[1:]...)
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
 	var log logged
-	s.cmd.Stderr = &log
+	s.cmd.Stderr, s.log = &log, &log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -95,10 +103,10 @@ func serveIn(t *testing.T, dir string, flags ...string) *service {
 			t.Logf("log of the service:\n%s", &log)
 		}
 	})
-	line, err := bufio.NewReader(out).ReadString('\n')
+	said, err := bufio.NewReader(out).ReadString('\n')
 	var found bool
-	if _, s.address, found = strings.Cut(strings.TrimSpace(line), "listening on "); !found {
-		t.Fatalf("first line %q, %v: %s", line, err, &log)
+	if _, s.address, found = strings.Cut(strings.TrimSpace(said), "listening on "); !found {
+		t.Fatalf("first line %q, %v: %s", said, err, &log)
 	}
 	token, err := os.ReadFile(filepath.Join(s.dir, "admin-token"))
 	if err != nil {

@@ -210,3 +210,11 @@ func TestMembersAreThoseOfTheStandardDecoder(t *testing.T) {
 		}
 	}
 }
+
+func TestAPointerIsTakenApartAgain(t *testing.T) {
+	for _, names := range [][]string{nil, {""}, {"a"}, {"a/b", "~1", "~0~/", "", "0"}} {
+		if got := object.Names(object.Pointer(names...)); !slices.Equal(got, names) {
+			t.Errorf("%q came back as %q", names, got)
+		}
+	}
+}

@@ -28,6 +28,8 @@ var editRules = []rule{
 		law: "a panic of decide is passed on to the caller, nothing having been written, and the store goes on"},
 	{name: "EditJobs/remove", check: editRemoves,
 		law: "Remove deletes the job and returns it as it was: queued rows become cancelled with the reason \"job removed\", running ones go on, history stays"},
+	{name: "EditJobs/hasten", check: editHastens,
+		law: "Hasten makes the job's queued rows that are due later due now, but those of cause retry, and changes nothing else"},
 	{name: "EditJobs/moves", check: editMoves,
 		law: "a job whose pool, needs, priority, state or next time is edited is claimed by the new ones"},
 	{name: "EditJobs/live", check: editLive,
@@ -333,9 +335,9 @@ func (p *probe) wantRun(what string, got, want ruqi.Run) {
 		if r.Progress != nil {
 			progress = fmt.Sprint(*r.Progress)
 		}
-		return fmt.Sprintf("id %d parent %d attempt %d job %q name %q task %q cause %s state %s reason %q coalesced %d batch %d owner %v cancel %q params %q result %q progress %s exit %s signal %q output %d cut %t cpu %s rss %d",
+		return fmt.Sprintf("id %d parent %d attempt %d job %q name %q task %q cause %s state %s reason %q coalesced %d batch %d owner %v cancel %q params %q result %q progress %s %q exit %s signal %q output %d cut %t cpu %s rss %d",
 			r.ID, r.ParentID, r.Attempt, r.JobID, r.JobName, r.Task, r.Cause, r.State, r.Reason, r.Coalesced, r.Batch, r.Owner, r.CancelBy,
-			r.Params, r.Result, progress, exit, r.Signal, r.OutputBytes, r.OutputCut, r.CPU, r.MaxRSS)
+			r.Params, r.Result, progress, r.ProgressText, exit, r.Signal, r.OutputBytes, r.OutputCut, r.CPU, r.MaxRSS)
 	}
 	equal(p, what, text(got), text(want))
 	p.wantTime(what+": Nominal", &got.Nominal, &want.Nominal)
@@ -399,6 +401,34 @@ func editActive(p *probe) {
 	equal(p, "active with manual rows waiting as well", count(), 3)
 	p.finish(owner, ended(rows[0].ID, ruqi.RunSucceeded))
 	equal(p, "active after the first of the batch has ended", count(), 2)
+}
+
+func editHastens(p *probe) {
+	owner := p.owner("a")
+	p.addJob("job", atMost(9))
+	p.addJob("bystander", idle)
+	failed := p.startOne(owner, "failing")
+	again := row("failing", ruqi.CauseRetry, ruqi.RunQueued, failed.Nominal)
+	again.Attempt, again.Due = 2, *p.in(time.Minute)
+	p.finish(owner, ruqi.Done{Run: ruqi.Run{ID: failed.ID, State: ruqi.RunFailed}, Again: &again})
+	rows := p.batch(owner, "job", 3)
+	p.finish(owner, ended(rows[0].ID, ruqi.RunSucceeded))
+	byHand, others := p.runNow("job", 1)[0], p.runNow("bystander", 1)[0]
+	p.clock.move(-time.Hour)
+	same(p, "the rows shown when the clock was set back", p.shown(owner, "job"), []int64{})
+	hasten := func(ruqi.JobRecord) ruqi.Change { return ruqi.Change{Hasten: true} }
+	_, runs := p.edit("job", hasten)
+	equal(p, "the number of rows returned", len(runs), 0)
+	p.edit("failing", hasten)
+	for _, want := range []ruqi.Run{rows[1], rows[2], byHand} {
+		want.Due = *p.in(0)
+		p.wantRun("a row that was hastened", p.run(want.ID), want)
+	}
+	p.wantRun("a row of another job", p.run(others.ID), others)
+	if got := p.runs(ruqi.RunQuery{Job: "failing"})[0]; !got.Due.Equal(again.Due) {
+		p.errorf("a further attempt is due %s, want %s as before", got.Due, again.Due)
+	}
+	same(p, "the rows shown then", p.shown(owner, "job"), []int64{rows[1].ID, byHand.ID})
 }
 
 // batch claims the job as a batch of n rows, a step apart, the first running; they are returned in order.

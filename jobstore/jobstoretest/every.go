@@ -168,6 +168,9 @@ func spoilRun(r ruqi.Run) {
 	if r.ExitCode != nil {
 		*r.ExitCode = -99
 	}
+	if r.Progress != nil {
+		*r.Progress = -99
+	}
 }
 
 func everyOwnership(p *probe) {
@@ -199,10 +202,10 @@ func everyOwnership(p *probe) {
 	})
 	p.must("claim", err)
 	check("what a claim's decide was shown")
-	code := 1
+	code, whole := 1, 1.0
 	run := p.start(owner, "job")
 	p.write(owner, run.ID, 0, []byte("output"))
-	p.finish(owner, ruqi.Done{Run: ruqi.Run{ID: run.ID, State: ruqi.RunFailed, ExitCode: &code}})
+	p.finish(owner, ruqi.Done{Run: ruqi.Run{ID: run.ID, State: ruqi.RunFailed, ExitCode: &code, Progress: &whole, Result: []byte(`"x"`)}})
 	before := p.run(run.ID)
 	kept := p.run(run.ID)
 	spoilRun(before)

@@ -22,6 +22,8 @@ var finishRules = []rule{
 		law: "Done.Again is inserted as a new row in the same step, with its Due kept, or now if Due is zero"},
 	{name: "Finish/again without a job", check: finishAgainGone,
 		law: "a row that nothing could start because its job is gone does not wait: its end is \"job removed\""},
+	{name: "Finish/again after a cancel", check: finishAgainAsked,
+		law: "Done.Again is left out, its id being 0, for a run whose end was asked for"},
 	{name: "Finish/end job", check: finishEndsJob,
 		law: "EndJob finishes the run's job with that reason and no next time; a finished or removed job stays as it is"},
 	{name: "Finish/remove job", check: finishRemovesJob,
@@ -162,6 +164,27 @@ func finishAgain(p *probe) {
 		JobID: "job", JobName: "job", Task: "test", Cause: ruqi.CauseRetry, Attempt: 3, State: ruqi.RunQueued, Nominal: first.Nominal,
 	}})
 	equal(p, "the number of rows after a new row whose key exists", len(p.runs(ruqi.RunQuery{Job: "job"})), 3)
+}
+
+func finishAgainAsked(p *probe) {
+	owner := p.owner("a")
+	asked, other := p.startOne(owner, "asked"), p.startOne(owner, "other")
+	_, err := p.Cancel(p.ctx, asked.ID, "ann")
+	p.must("cancel", err)
+	again := make([]ruqi.Run, 2)
+	var done []ruqi.Done
+	for i, r := range []ruqi.Run{asked, other} {
+		again[i] = row(r.JobID, ruqi.CauseRetry, ruqi.RunQueued, r.Nominal)
+		again[i].Attempt, again[i].ParentID = 2, r.ID
+		done = append(done, ruqi.Done{Run: ruqi.Run{ID: r.ID, State: ruqi.RunFailed}, Again: &again[i]})
+	}
+	p.finish(owner, done...)
+	equal(p, "the id of the row left out", again[0].ID, 0)
+	equal(p, "the rows of the run that was asked to end", len(p.runs(ruqi.RunQuery{Job: "asked"})), 1)
+	equal(p, "the rows of the other", len(p.runs(ruqi.RunQuery{Job: "other"})), 2)
+	if again[1].ID == 0 {
+		p.errorf("the row that was inserted has no id")
+	}
 }
 
 func finishAgainGone(p *probe) {

@@ -126,7 +126,7 @@ func rules() []rule {
 	var all []rule
 	for _, part := range [][]rule{
 		editRules, editRunRules, jobsRules, claimRules, planRules, queueRules, nextRules,
-		finishRules, outputRules, instanceRules, rescueRules, cancelRules, runsRules, totalRules,
+		finishRules, outputRules, reportRules, instanceRules, rescueRules, cancelRules, runsRules, totalRules,
 		cleanRules, recordRules, everyRules, raceRules, lastingRules,
 	} {
 		all = append(all, part...)

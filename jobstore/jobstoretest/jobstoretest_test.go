@@ -17,7 +17,7 @@ import (
 const tries = 20
 
 func TestEveryPlantedFaultIsNamed(t *testing.T) {
-	for _, f := range slices.Concat(editFaults, claimFaults, runFaults, recordFaults, totalFaults) {
+	for _, f := range slices.Concat(editFaults, claimFaults, runFaults, reportFaults, recordFaults, totalFaults) {
 		t.Run(f.what, func(t *testing.T) {
 			open := func(_ testing.TB, o jobstoretest.Options) jobstoretest.Store { return f.open(o) }
 			var names []string

@@ -232,6 +232,10 @@ var queueRules = []rule{
 		law: "Waiting counts the job's queued rows of cause schedule that are of no batch, and no others; a row among them starts as any other"},
 	{name: "Claim/cancel by a plan", check: planCancels,
 		law: "Plan.Cancel asks the job's running runs to end, in its name, those that nobody has asked, and no others"},
+	{name: "Claim/cancel a batch by a plan", check: planCancelsBatch,
+		law: "Plan.Cancel cancels the queued rows of the job's batches, in its name, at once, and none of them starts by the same plan"},
+	{name: "Claim/the task of what starts", check: queueTask,
+		law: "a row that starts has the task of Plan.Task, or keeps its own where that is empty; rows that wait on keep theirs"},
 	{name: "Claim/start only what was shown", check: queueOffered,
 		law: "what a plan starts lands only if its state still holds: a row that was not shown is not started"},
 }
@@ -273,6 +277,31 @@ func queueStarts(p *probe) {
 	same(p, "the rows shown before the row is due", p.shown(owner, "failing"), []int64{})
 	p.clock.move(time.Hour)
 	equal(p, "the number of rows shown once the row is due", len(p.shown(owner, "failing")), 1)
+}
+
+func queueTask(p *probe) {
+	owner := p.owner("a")
+	p.addJob("job", atMost(9), idle)
+	rows := p.runNow("job", 3)
+	p.clock.move(time.Second)
+	for i, task := range []string{"", "another task ü"} {
+		c := p.claim(request(owner), func(_ time.Time, d ruqi.Due) *ruqi.Plan {
+			plan := stay(d)
+			plan.Start, plan.Task = []int64{rows[i].ID}, task
+			return plan
+		})
+		want := rows[i]
+		want.State, want.Owner, want.Started = ruqi.RunRunning, owner, p.in(0)
+		if task != "" {
+			want.Task = task
+		}
+		if len(c.Runs) != 1 {
+			p.fatalf("starting one queued row returned %d runs", len(c.Runs))
+		}
+		p.wantRun("the row returned", c.Runs[0], want)
+		p.wantRun("the row stored", p.run(want.ID), want)
+	}
+	p.wantRun("a row that waits on", p.run(rows[2].ID), rows[2])
 }
 
 func queueLimit(p *probe) {
@@ -461,6 +490,37 @@ func planCancels(p *probe) {
 	}
 	p.wantState("a run that was asked to end", first.ID, ruqi.RunRunning)
 	p.wantState("a row that waits", waiting.ID, ruqi.RunQueued)
+}
+
+func planCancelsBatch(p *probe) {
+	owner := p.owner("a")
+	p.addJob("job", atMost(9))
+	p.addJob("bystander", atMost(9))
+	mine, others := p.batch(owner, "job", 3), p.batch(owner, "bystander", 2)
+	p.finish(owner, ruqi.Done{Run: ruqi.Run{ID: mine[0].ID, State: ruqi.RunSucceeded}})
+	byHand := p.runNow("job", 1)[0]
+	p.clock.move(time.Second)
+	p.makeDue("job")
+	c := p.claim(request(owner), func(now time.Time, d ruqi.Due) *ruqi.Plan {
+		if d.Job.ID != "job" {
+			return nil
+		}
+		plan := wait(now, d)
+		plan.Cancel, plan.Start = "a newer fire", []int64{mine[1].ID}
+		return plan
+	})
+	same(p, "the rows started by the plan", runIDs(c.Runs), []int64{})
+	for _, row := range mine[1:] {
+		r := p.wantState("a queued row of a batch", row.ID, ruqi.RunCancelled)
+		equal(p, "its reason", r.Reason, "cancelled by a newer fire")
+		equal(p, "its CancelBy", r.CancelBy, "a newer fire")
+		if r.Finished == nil {
+			p.errorf("it has no end")
+		}
+	}
+	p.wantState("a row started by hand", byHand.ID, ruqi.RunQueued)
+	p.wantState("a row of another job's batch", others[1].ID, ruqi.RunQueued)
+	equal(p, "the job's active runs after", p.offered(request(owner))["job"].Active, 0)
 }
 
 func queueOffered(p *probe) {

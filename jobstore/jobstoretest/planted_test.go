@@ -145,6 +145,39 @@ var claimFaults = []fault{
 			})
 		}
 	}),
+	breaking("forgets what is left of a batch when a plan cancels", "Claim/cancel a batch by a plan", func(b *broken) {
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			return b.Store.Claim(ctx, r, func(now time.Time, due []ruqi.Due) []ruqi.Plan {
+				plans := decide(now, due)
+				for i := range plans {
+					if plans[i].Cancel != "" && due[0].Active > 1 {
+						plans[i].Cancel = ""
+					}
+				}
+				return plans
+			})
+		}
+	}),
+	breaking("hastens nothing", "EditJobs/hasten", func(b *broken) {
+		b.edit = func(ctx context.Context, q ruqi.JobQuery, decide decideEdit) ([]ruqi.JobRecord, []ruqi.Run, error) {
+			return b.Store.EditJobs(ctx, q, func(now time.Time, id string, old *ruqi.JobRecord, active int) ruqi.Change {
+				change := decide(now, id, old, active)
+				change.Hasten = false
+				return change
+			})
+		}
+	}),
+	breaking("forgets what a row runs that starts", "Claim/the task of what starts", func(b *broken) {
+		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
+			return b.Store.Claim(ctx, r, func(now time.Time, due []ruqi.Due) []ruqi.Plan {
+				plans := decide(now, due)
+				for i := range plans {
+					plans[i].Task = ""
+				}
+				return plans
+			})
+		}
+	}),
 	breaking("forgets that a plan asks runs to end", "Claim/cancel by a plan", func(b *broken) {
 		b.claim = func(ctx context.Context, r ruqi.ClaimRequest, decide decideClaim) (ruqi.Claimed, error) {
 			return b.Store.Claim(ctx, r, func(now time.Time, due []ruqi.Due) []ruqi.Plan {

@@ -175,7 +175,7 @@ func (s *Store) carryOutOne(now int64, owner *life, p *ruqi.Plan, j *job, claime
 		offered = j.history.startable(j, now)
 	}
 	if p.Cancel != "" {
-		j.history.cancelRunning(p.Cancel)
+		s.cancelActive(j.history, p.Cancel, now)
 	}
 	s.setState(j, jobStateOf(p.State))
 	j.setReason(p.Reason)
@@ -185,6 +185,9 @@ func (s *Store) carryOutOne(now int64, owner *life, p *ruqi.Plan, j *job, claime
 			if r.id == id && r.state == queued {
 				s.dequeue(r)
 				r.started = now
+				if p.Task != "" && p.Task != r.what.task {
+					r.what = &what{r.what.name, p.Task}
+				}
 				s.run(r, owner)
 				claimed.Runs = append(claimed.Runs, ruqi.Run{})
 				s.view(r, &claimed.Runs[len(claimed.Runs)-1])

@@ -58,7 +58,7 @@ func (s *Store) edit(now int64, query ruqi.JobQuery, decide func(now time.Time, 
 	jobs = make([]ruqi.JobRecord, 0, len(edits))
 	for i := range edits {
 		e := &edits[i]
-		changed = changed || e.change.Job != nil || e.change.Remove || len(e.change.Runs) > 0
+		changed = changed || e.change.Job != nil || e.change.Remove || e.change.Hasten || len(e.change.Runs) > 0
 		jobs, rows = s.apply(e, now, jobs, rows)
 	}
 	return jobs, s.views(rows), changed, nil
@@ -122,6 +122,9 @@ func (s *Store) apply(e *edit, now int64, jobs []ruqi.JobRecord, rows []*run) ([
 		j.set(in)
 		j.updated = now
 		s.join(j, in.Pool, in.Needs)
+	}
+	if j != nil && e.change.Hasten {
+		s.hasten(j.history, now)
 	}
 	for i := range e.change.Runs {
 		in := &e.change.Runs[i]

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"slices"
 
 	"github.com/ruqi-dev/ruqi"
 )
@@ -66,7 +67,7 @@ func (s *Store) finish(r *run, d *ruqi.Done, now int64) {
 	r.setEnd(&d.Run)
 	s.end(r, state, d.Run.Reason, at)
 	h := r.history
-	if d.Again != nil {
+	if d.Again != nil && (r.rest == nil || r.rest.cancelBy == "") {
 		if d.Again.Due.IsZero() {
 			d.Again.Due = timeOf(now)
 		}
@@ -136,8 +137,8 @@ func (r *run) askToEnd(by string) {
 	}
 }
 
-// cancelRunning asks all running runs to end; they are among the newest rows.
-func (h *history) cancelRunning(by string) {
+// cancelActive asks all running runs to end, which are among the newest rows, and ends those of batches that wait.
+func (s *Store) cancelActive(h *history, by string, now int64) {
 	if h == nil {
 		return
 	}
@@ -145,6 +146,12 @@ func (h *history) cancelRunning(by string) {
 		if h.runs[i].state == running {
 			h.runs[i].askToEnd(by)
 			left--
+		}
+	}
+	for _, r := range slices.Clone(h.queued) {
+		if r.batch() != 0 {
+			r.more().cancelBy = by
+			s.end(r, cancelled, "cancelled by "+by, now)
 		}
 	}
 }

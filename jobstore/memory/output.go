@@ -117,7 +117,7 @@ func (o *output) read(from int64, limit int) ([]byte, int64) {
 	return out, at
 }
 
-// WriteRuns appends output to running runs, as ruqi.JobStore says. A late part leaves no note:
+// WriteRuns appends output to running runs and says how far they are, as ruqi.JobStore says. A late part leaves no note:
 // it says nothing of how the run ended.
 func (s *Store) WriteRuns(ctx context.Context, owner ruqi.Owner, updates []ruqi.RunUpdate) (late []int64, err error) {
 	if _, err := s.begin(ctx); err != nil {
@@ -129,6 +129,10 @@ func (s *Store) WriteRuns(ctx context.Context, owner ruqi.Owner, updates []ruqi.
 		r := s.rows.find(u.ID)
 		if r == nil || !r.ownedBy(owner) {
 			late = append(late, u.ID)
+			continue
+		}
+		r.setProgress(u.Progress, u.ProgressText)
+		if len(u.Output) == 0 {
 			continue
 		}
 		m := r.more()

@@ -75,6 +75,7 @@ type rest struct {
 	params        json.RawMessage
 	result        json.RawMessage
 	progress      *float64
+	progressText  string
 	exitCode      *int
 	signal        string
 	cpu           time.Duration
@@ -238,19 +239,30 @@ func (r *run) setRest(in *ruqi.Run) {
 		r.more().params = in.Params
 	}
 	if in.ParentID != 0 || in.Coalesced != 0 || in.CoalescedFrom != nil || in.Batch != 0 ||
-		in.CancelBy != "" || in.Result != nil || in.Progress != nil {
+		in.CancelBy != "" {
 		m := r.more()
 		m.parent, m.coalesced, m.coalescedFrom, m.batch = in.ParentID, in.Coalesced, micros(in.CoalescedFrom), in.Batch
-		m.cancelBy, m.result, m.progress = in.CancelBy, in.Result, in.Progress
+		m.cancelBy = in.CancelBy
 	}
 	r.setEnd(in)
 }
 
 // setEnd takes over the facts that an end brings.
 func (r *run) setEnd(in *ruqi.Run) {
+	if in.Result != nil {
+		r.more().result = in.Result
+	}
+	r.setProgress(in.Progress, in.ProgressText)
 	if in.ExitCode != nil || in.Signal != "" || in.CPU != 0 || in.MaxRSS != 0 || r.rest != nil {
 		m := r.more()
 		m.exitCode, m.signal, m.cpu, m.maxRSS = in.ExitCode, in.Signal, in.CPU.Truncate(time.Microsecond), in.MaxRSS
+	}
+}
+
+// setProgress takes over how far the run is, if that is told.
+func (r *run) setProgress(progress *float64, text string) {
+	if progress != nil {
+		r.more().progress, r.rest.progressText = progress, text
 	}
 }
 
@@ -291,6 +303,20 @@ func (s *Store) dequeue(r *run) {
 	s.queued--
 	if r.batch() != 0 {
 		h.batched--
+	}
+}
+
+// hasten makes queued rows due now that would be later, but those of further attempts.
+func (s *Store) hasten(h *history, now int64) {
+	if h == nil {
+		return
+	}
+	for _, r := range slices.Clone(h.queued) {
+		if r.due > now && s.causes[r.cause] != ruqi.CauseRetry {
+			s.dequeue(r)
+			r.due = now
+			s.enqueue(r)
+		}
 	}
 }
 
@@ -402,7 +428,7 @@ func (s *Store) view(r *run, out *ruqi.Run) {
 		out.Params = slices.Clone(m.params)
 	}
 	out.Result = slices.Clone(m.result)
-	out.Progress, out.ExitCode = clonePtr(m.progress), clonePtr(m.exitCode)
+	out.Progress, out.ProgressText, out.ExitCode = clonePtr(m.progress), m.progressText, clonePtr(m.exitCode)
 	if m.output != nil {
 		out.OutputBytes, out.OutputCut = m.output.end, m.output.cut()
 	}

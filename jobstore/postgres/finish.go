@@ -12,15 +12,21 @@ import (
 	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
 )
 
-// Ends go in two statements: most have nothing but a state and a reason.
+// Ends go in three statements: most have nothing but a state and a reason, those of processes more, and some runs told of themselves.
 const (
 	endSet    = `UPDATE rq_run r SET state = v.state, finished = coalesce(v.finished, $3::timestamptz, statement_timestamp()), reason = v.reason`
 	endWhere  = ` WHERE r.id = v.id AND r.` + stateIs + ` 1 AND r.instance = $1 AND r.epoch = $2 RETURNING r.id`
 	sqlFinish = endSet + ` FROM unnest($4::bigint[], $5::smallint[], $6::timestamptz[], $7::text[]) v (id, state, finished, reason)` + endWhere
 
-	sqlFinishMore = endSet + `, exit_code = v.exit_code, signal = v.signal, cpu = v.cpu, max_rss = v.max_rss
-	FROM unnest($4::bigint[], $5::smallint[], $6::timestamptz[], $7::text[], $8::bigint[], $9::text[], $10::bigint[], $11::bigint[])
-		v (id, state, finished, reason, exit_code, signal, cpu, max_rss)` + endWhere
+	endSetMore    = endSet + `, exit_code = v.exit_code, signal = v.signal, cpu = v.cpu, max_rss = v.max_rss`
+	endMore       = `$4::bigint[], $5::smallint[], $6::timestamptz[], $7::text[], $8::bigint[], $9::text[], $10::bigint[], $11::bigint[]`
+	endMoreNames  = `id, state, finished, reason, exit_code, signal, cpu, max_rss`
+	sqlFinishMore = endSetMore + ` FROM unnest(` + endMore + `) v (` + endMoreNames + `)` + endWhere
+
+	// What is not told now stays.
+	sqlFinishSaid = endSetMore + `, result = coalesce(v.result, r.result), progress = coalesce(v.progress, r.progress),
+	progress_text = CASE WHEN v.progress IS NULL THEN r.progress_text ELSE v.progress_text END
+	FROM unnest(` + endMore + `, $12::text[], $13::double precision[], $14::text[]) v (` + endMoreNames + `, result, progress, progress_text)` + endWhere
 )
 
 // sqlLockRuns takes the locks of runs in the order of their ids.
@@ -78,9 +84,9 @@ func (s *Store) Finish(ctx context.Context, owner ruqi.Owner, done []ruqi.Done) 
 	return late, nil
 }
 
-// ends are results of runs, those without and those with what the end of a process brings, each by id: the order in which rows
-// are locked.
-type ends struct{ plain, more []*ruqi.Run }
+// ends are results of runs: those without and those with what the end of a process brings, and those that told of themselves, each by
+// id, the order in which rows are locked.
+type ends struct{ plain, more, said []*ruqi.Run }
 
 func newEnds(done []ruqi.Done) (ends, error) {
 	var e ends
@@ -94,13 +100,16 @@ func newEnds(done []ruqi.Done) (ends, error) {
 			continue
 		}
 		seen[run.ID] = true
-		if hasEnd(run) {
+		switch {
+		case run.Result != nil || run.Progress != nil:
+			e.said = append(e.said, run)
+		case hasEnd(run):
 			e.more = append(e.more, run)
-		} else {
+		default:
 			e.plain = append(e.plain, run)
 		}
 	}
-	for _, list := range [][]*ruqi.Run{e.plain, e.more} {
+	for _, list := range [][]*ruqi.Run{e.plain, e.more, e.said} {
 		slices.SortFunc(list, func(a, b *ruqi.Run) int { return cmp.Compare(a.ID, b.ID) })
 		for _, run := range list {
 			if _, err := sqlstore.RunStateCode(run.State); err != nil {
@@ -119,28 +128,40 @@ func (e ends) queue(b *pgx.Batch, s *Store, owner ruqi.Owner, written map[int64]
 		written[id] = true
 		return err
 	}
-	if len(e.plain) > 0 && len(e.more) > 0 { // two statements take their locks in two orders
-		ids := make([]int64, 0, len(e.plain)+len(e.more))
-		for _, run := range append(slices.Clone(e.plain), e.more...) {
-			ids = append(ids, run.ID)
+	if all := slices.Concat(e.plain, e.more, e.said); len(all) > max(len(e.plain), len(e.more), len(e.said)) { // each statement takes its locks in an order of its own
+		ids := make([]int64, len(all))
+		for i, run := range all {
+			ids[i] = run.ID
 		}
 		b.Queue(sqlLockRuns, ids)
 	}
 	if len(e.plain) > 0 {
 		queue(b, sqlFinish, endArgs(s, owner, e.plain), note)
 	}
-	if len(e.more) == 0 {
+	if len(e.more) > 0 {
+		queue(b, sqlFinishMore, endMoreArgs(s, owner, e.more), note)
+	}
+	if len(e.said) == 0 {
 		return
 	}
-	exit, signal := make([]*int64, len(e.more)), make([]*string, len(e.more))
-	cpu, rss := make([]*int64, len(e.more)), make([]*int64, len(e.more))
-	for i, run := range e.more {
-		exit[i], signal[i], cpu[i], rss[i] = exitCode(run), orNil(textOf(run.Signal)), orNil(run.CPU.Microseconds()), orNil(run.MaxRSS)
+	result, progress, text := make([]*string, len(e.said)), make([]*float64, len(e.said)), make([]*string, len(e.said))
+	for i, run := range e.said {
+		result[i], progress[i], text[i] = jsonText(run.Result), run.Progress, orNil(textOf(run.ProgressText))
 	}
-	queue(b, sqlFinishMore, append(endArgs(s, owner, e.more), exit, signal, cpu, rss), note)
+	queue(b, sqlFinishSaid, append(endMoreArgs(s, owner, e.said), result, progress, text), note)
 }
 
-// endArgs are the values that both statements have.
+// endMoreArgs are the values that the statements for more than a state and a reason have.
+func endMoreArgs(s *Store, owner ruqi.Owner, runs []*ruqi.Run) []any {
+	exit, signal := make([]*int64, len(runs)), make([]*string, len(runs))
+	cpu, rss := make([]*int64, len(runs)), make([]*int64, len(runs))
+	for i, run := range runs {
+		exit[i], signal[i], cpu[i], rss[i] = exitCode(run), orNil(textOf(run.Signal)), orNil(run.CPU.Microseconds()), orNil(run.MaxRSS)
+	}
+	return append(endArgs(s, owner, runs), exit, signal, cpu, rss)
+}
+
+// endArgs are the values that all statements have.
 func endArgs(s *Store, owner ruqi.Owner, runs []*ruqi.Run) []any {
 	ids, states := make([]int64, len(runs)), make([]int16, len(runs))
 	finished, reasons := make(stamps, 0, len(runs)), make([]string, len(runs))
@@ -238,9 +259,13 @@ const sqlEndJob = `UPDATE rq_job SET state = 2, reason = $2, next_nominal = NULL
 func (st *step) effects(b *pgx.Batch, done []*ruqi.Done, jobs jobsOf) error {
 	again := &newRuns{}
 	again.grow(len(done))
+	asked, err := st.asked(done)
+	if err != nil {
+		return err
+	}
 	for _, d := range done {
 		job := jobs[d.Run.ID]
-		if d.Again != nil {
+		if d.Again != nil && !asked[d.Run.ID] {
 			next := *d.Again // as it came, however often the step begins anew
 			next.ID = 0
 			if err := st.again(b, again, &next, job); err != nil {
@@ -269,6 +294,29 @@ func (st *step) effects(b *pgx.Batch, done []*ruqi.Done, jobs jobsOf) error {
 		return err
 	}
 	return nil
+}
+
+const sqlAsked = `SELECT r.id FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id AND r.cancel_by IS NOT NULL`
+
+// asked tells which of the runs that would have a next attempt were asked to end.
+func (st *step) asked(done []*ruqi.Done) (map[int64]bool, error) {
+	var ids []int64
+	for _, d := range done {
+		if d.Again != nil {
+			ids = append(ids, d.Run.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	asked := map[int64]bool{}
+	err := st.query(sqlAsked, []any{ids}, func(rows pgx.Rows) error {
+		var id int64
+		err := rows.Scan(&id)
+		asked[id] = true
+		return err
+	})
+	return asked, err
 }
 
 // again prepares the next attempt. Without its job it is cancelled at once, as the queued

@@ -17,6 +17,7 @@ const (
 	LEFT JOIN LATERAL (SELECT o.at, octet_length(o.bytes) AS length FROM rq_output o WHERE o.run_id = r.id ORDER BY o.at DESC LIMIT 1) c ON true
 	WHERE r.id = v.id AND r.` + stateIs + ` 1 AND r.instance = $2 AND r.epoch = $3 ORDER BY r.id FOR NO KEY UPDATE OF r`
 	sqlSetExtent   = `UPDATE rq_run SET output_bytes = $2, output_cut = $3, output_tail = $4 WHERE id = $1`
+	sqlSetProgress = `UPDATE rq_run SET progress = $2, progress_text = $3 WHERE id = $1`
 	sqlPutChunk    = `INSERT INTO rq_output (run_id, at, bytes) VALUES ($1, $2, $3)`
 	sqlAppendChunk = `UPDATE rq_output SET bytes = bytes || $3 WHERE run_id = $1 AND at = $2`
 	sqlDropChunks  = `DELETE FROM rq_output WHERE run_id = $1 AND at >= $2 AND at < $3 AND at + octet_length(bytes) <= $3`
@@ -28,7 +29,7 @@ type outputEnd struct {
 	last sqlstore.Chunk
 }
 
-// WriteRuns appends output to running runs, as ruqi.JobStore says.
+// WriteRuns appends output to running runs and says how far they are, as ruqi.JobStore says.
 func (s *Store) WriteRuns(ctx context.Context, owner ruqi.Owner, updates []ruqi.RunUpdate) (late []int64, err error) {
 	if len(updates) == 0 {
 		return nil, ctx.Err()
@@ -61,7 +62,7 @@ func (s *Store) WriteRuns(ctx context.Context, owner ruqi.Owner, updates []ruqi.
 				late = append(late, updates[i].ID)
 				continue
 			}
-			e.append(b, &updates[i], s.cap)
+			e.queue(b, &updates[i], s.cap)
 		}
 		return st.commit(b)
 	})
@@ -71,7 +72,16 @@ func (s *Store) WriteRuns(ctx context.Context, owner ruqi.Owner, updates []ruqi.
 	return late, nil
 }
 
-// append queues the writing of one update.
+// queue queues the writing of one update.
+func (e *outputEnd) queue(b *pgx.Batch, update *ruqi.RunUpdate, limit int64) {
+	if update.Progress != nil {
+		b.Queue(sqlSetProgress, update.ID, *update.Progress, orNil(textOf(update.ProgressText)))
+	}
+	if len(update.Output) > 0 {
+		e.append(b, update, limit)
+	}
+}
+
 func (e *outputEnd) append(b *pgx.Batch, update *ruqi.RunUpdate, limit int64) {
 	old := e.Extent
 	extent, pieces := old.Append(limit, update.At, update.Output)

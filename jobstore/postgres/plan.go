@@ -230,6 +230,12 @@ var sqlAdvance = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(2, job
 const sqlCancelJob = `UPDATE rq_run r SET cancel_by = $2 FROM (SELECT a.id FROM rq_run a WHERE a.job_id = $1 AND a.state < 2 AND a.` + stateIs + ` 1 AND a.cancel_by IS NULL
 	ORDER BY a.id FOR NO KEY UPDATE) v WHERE r.id = v.id`
 
+// sqlCancelBatches waits for who cancels one of the rows, and nobody else.
+const sqlCancelBatches = `UPDATE rq_run r SET state = 5, reason = $3, finished = $4, cancel_by = $2 FROM (SELECT a.id FROM rq_run a
+	WHERE a.job_id = $1 AND a.state < 2 AND a.` + stateIs + ` 0 AND a.batch <> 0 ORDER BY a.id FOR NO KEY UPDATE) v WHERE r.id = v.id`
+
+const sqlSetTask = `UPDATE rq_run r SET task = $2 FROM unnest($1::bigint[]) v (id) WHERE r.id = v.id AND r.` + stateIs + ` 0`
+
 const sqlStart = `UPDATE rq_run r SET state = 1, started = $2, instance = $3, epoch = $4 FROM unnest($1::bigint[]) v (id)
 	WHERE r.id = v.id AND r.` + stateIs + ` 0 RETURNING ` + runColumns
 
@@ -259,6 +265,7 @@ func (cl *claim) applyAny(decisions []decision, runs *newRuns) error {
 		}
 		if d.Cancel != "" {
 			b.Queue(sqlCancelJob, d.job.ID, textOf(d.Cancel))
+			b.Queue(sqlCancelBatches, d.job.ID, textOf(d.Cancel), textOf("cancelled by "+d.Cancel), cl.now)
 			cl.hint = true
 		}
 		for i := range d.Runs {
@@ -267,10 +274,14 @@ func (cl *claim) applyAny(decisions []decision, runs *newRuns) error {
 				return err
 			}
 		}
+		before := len(start)
 		for _, id := range d.Start {
 			if slices.ContainsFunc(d.job.rows, func(r ruqi.Run) bool { return r.ID == id }) {
 				start = append(start, id)
 			}
+		}
+		if d.Task != "" && len(start) > before {
+			b.Queue(sqlSetTask, slices.Clone(start[before:]), textOf(d.Task)) // a clone: start is sorted below
 		}
 	}
 	if len(start) > 0 {

@@ -13,23 +13,23 @@ import (
 // runColumns are the columns that scanRun reads, of the table named r.
 const runColumns = `r.id, r.parent_id, r.attempt, r.job_id, r.job_name, r.task, r.cause, r.state, r.reason,
 	r.nominal, r.due, r.started, r.finished, r.coalesced, r.coalesced_from, r.batch, r.instance, r.epoch,
-	r.cancel_by, r.params, r.result, r.progress, r.exit_code, r.signal, r.output_bytes, r.output_cut, r.cpu, r.max_rss`
+	r.cancel_by, r.params, r.result, r.progress, r.exit_code, r.signal, r.output_bytes, r.output_cut, r.cpu, r.max_rss, r.progress_text`
 
 func scanRun(rows pgx.Row) (ruqi.Run, error) {
 	var run ruqi.Run
 	var cause, state int16
 	var parent, coalesced, exit, bytes, cpu, rss *int64
-	var cancelBy, params, result, signal *string
+	var cancelBy, params, result, signal, text *string
 	var cut *bool
 	err := rows.Scan(&run.ID, &parent, &run.Attempt, &run.JobID, &run.JobName, &run.Task, &cause, &state, &run.Reason,
 		timeAt{&run.Nominal}, timeAt{&run.Due}, timeOrNil{&run.Started}, timeOrNil{&run.Finished}, &coalesced, timeOrNil{&run.CoalescedFrom},
-		&run.Batch, &run.Owner.Instance, &run.Owner.Epoch, &cancelBy, &params, &result, &run.Progress, &exit, &signal, &bytes, &cut, &cpu, &rss)
+		&run.Batch, &run.Owner.Instance, &run.Owner.Epoch, &cancelBy, &params, &result, &run.Progress, &exit, &signal, &bytes, &cut, &cpu, &rss, &text)
 	if err != nil {
 		return run, err
 	}
 	run.Cause, run.State = sqlstore.Cause(int64(cause)), sqlstore.RunState(int64(state))
 	run.ParentID, run.Coalesced, run.CancelBy, run.Signal = zero(parent), zero(coalesced), zero(cancelBy), zero(signal)
-	run.OutputBytes, run.OutputCut, run.MaxRSS = zero(bytes), zero(cut), zero(rss)
+	run.OutputBytes, run.OutputCut, run.MaxRSS, run.ProgressText = zero(bytes), zero(cut), zero(rss), zero(text)
 	run.CPU = time.Duration(zero(cpu)) * time.Microsecond
 	if params != nil {
 		run.Params = json.RawMessage(*params)
@@ -62,7 +62,7 @@ type newRuns struct {
 	attempt                                        []int32
 	cause, state                                   []int16
 	job, name, task, instance, reason              []string
-	params, cancelBy, signal, result               []*string
+	params, cancelBy, signal, result, progressText []*string
 	parent, coalesced, exit, cpu, rss              []*int64
 	progress                                       []*float64
 	plain                                          bool
@@ -138,7 +138,7 @@ func exitCode(run *ruqi.Run) *int64 {
 
 // newRunColumns are the columns of every insertion that is not plain, in the order of fullArgs.
 const newRunColumns = `nominal, due, attempt, cause, state, job_id, job_name, task, params, started, finished, instance, epoch,
-	batch, reason, cancel_by, parent_id, coalesced, coalesced_from, exit_code, signal, cpu, max_rss, result, progress`
+	batch, reason, cancel_by, parent_id, coalesced, coalesced_from, exit_code, signal, cpu, max_rss, result, progress, progress_text`
 
 // fullArgs are the values for newRunColumns, one array a column.
 func (n *newRuns) fullArgs() []any {
@@ -152,14 +152,15 @@ func (n *newRuns) fullArgs() []any {
 		n.parent, n.coalesced = append(n.parent, orNil(run.ParentID)), append(n.coalesced, orNil(run.Coalesced))
 		n.exit, n.cpu, n.rss = append(n.exit, exitCode(run)), append(n.cpu, orNil(run.CPU.Microseconds())), append(n.rss, orNil(run.MaxRSS))
 		n.result, n.progress = append(n.result, jsonText(run.Result)), append(n.progress, run.Progress)
+		n.progressText = append(n.progressText, orNil(textOf(run.ProgressText)))
 	}
 	return []any{n.nominal, n.due, n.attempt, n.cause, n.state, n.job, n.name, n.task, n.params, n.started, n.finished, n.instance, n.epoch,
-		n.batch, n.reason, n.cancelBy, n.parent, n.coalesced, n.coalescedFrom, n.exit, n.signal, n.cpu, n.rss, n.result, n.progress}
+		n.batch, n.reason, n.cancelBy, n.parent, n.coalesced, n.coalescedFrom, n.exit, n.signal, n.cpu, n.rss, n.result, n.progress, n.progressText}
 }
 
 // fullTypes are the types of fullArgs.
 var fullTypes = []string{"timestamptz", "timestamptz", "int", "smallint", "smallint", "text", "text", "text", "text", "timestamptz", "timestamptz", "text", "bigint",
-	"bigint", "text", "text", "bigint", "bigint", "timestamptz", "bigint", "text", "bigint", "bigint", "text", "double precision"}
+	"bigint", "text", "text", "bigint", "bigint", "timestamptz", "bigint", "text", "bigint", "bigint", "text", "double precision", "text"}
 
 // born notes the id that a row of returningKey tells, with what comes after it, and returns the place of its run; -1: of none.
 func (n *newRuns) born(rows pgx.Rows, more ...any) (at int, err error) {

@@ -13,6 +13,11 @@ const sqlFinish = `UPDATE rq_run SET state = ?, finished = ?, reason = ?
 const sqlFinishMore = `INSERT INTO rq_run_more (run_id, exit_code, signal, cpu, max_rss) VALUES (?, ?, ?, ?, ?)
 	ON CONFLICT (run_id) DO UPDATE SET exit_code = excluded.exit_code, signal = excluded.signal, cpu = excluded.cpu, max_rss = excluded.max_rss`
 
+// sqlSay keeps what a run told of itself: what is not told now stays.
+const sqlSay = `INSERT INTO rq_run_more (run_id, result, progress, progress_text) VALUES (?, ?, ?, ?)
+	ON CONFLICT (run_id) DO UPDATE SET result = ifnull(excluded.result, result), progress = ifnull(excluded.progress, progress),
+	progress_text = CASE WHEN excluded.progress IS NULL THEN progress_text ELSE excluded.progress_text END`
+
 // Finish ends runs, as ruqi.JobStore says.
 func (s *Store) Finish(ctx context.Context, owner ruqi.Owner, done []ruqi.Done) (late []int64, err error) {
 	if len(done) == 0 {
@@ -61,6 +66,9 @@ func (st *step) finish(owner ruqi.Owner, done *ruqi.Done) (written bool, err err
 	if err == nil && n > 0 && hasEnd(run) {
 		_, err = st.exec(sqlFinishMore, run.ID, exitCode(run), run.Signal, run.CPU.Microseconds(), run.MaxRSS)
 	}
+	if err == nil && n > 0 && (run.Result != nil || run.Progress != nil) {
+		_, err = st.exec(sqlSay, run.ID, textOf(run.Result), number(run.Progress), run.ProgressText)
+	}
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -82,7 +90,7 @@ func (st *step) afterFinish(done *ruqi.Done) error {
 	if err != nil {
 		return err
 	}
-	if done.Again != nil {
+	if done.Again != nil && run.CancelBy == "" {
 		if done.Again.ID, err = st.again(*done.Again, job); err != nil {
 			return err
 		}

@@ -255,6 +255,9 @@ type edit struct {
 	runs   []ruqi.Run
 }
 
+// sqlHasten makes queued rows due, but those of cause retry.
+const sqlHasten = `UPDATE rq_run INDEXED BY rq_run_alive SET due = ? WHERE job_id = ? AND state < 2 AND state = 0 AND cause <> 2 AND due > ?`
+
 func (e *edit) run(query ruqi.JobQuery, decide func(now time.Time, id string, old *ruqi.JobRecord, active int) ruqi.Change) error {
 	var seen *ruqi.JobRecord
 	active := int64(0)
@@ -292,6 +295,12 @@ func (e *edit) run(query ruqi.JobQuery, decide func(now time.Time, id string, ol
 			return err
 		}
 		e.result, name = change.Job, change.Job.Name
+	}
+	if change.Hasten {
+		if _, err := e.exec(sqlHasten, e.us, e.id, e.us); err != nil {
+			return err
+		}
+		e.hint = true
 	}
 	if err := e.insertRuns(change.Runs, name); err != nil {
 		return err

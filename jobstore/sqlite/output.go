@@ -19,7 +19,7 @@ const sqlPutChunk = `INSERT INTO rq_output (run_id, at, bytes) VALUES (?, ?, ?)
 	ON CONFLICT (run_id, at) DO UPDATE SET bytes = excluded.bytes`
 const sqlDropChunks = `DELETE FROM rq_output WHERE run_id = ?1 AND at >= ?2 AND at < ?3 AND at + length(bytes) <= ?3`
 
-// WriteRuns appends output to running runs, as ruqi.JobStore says.
+// WriteRuns appends output to running runs and says how far they are, as ruqi.JobStore says.
 func (s *Store) WriteRuns(ctx context.Context, owner ruqi.Owner, updates []ruqi.RunUpdate) (late []int64, err error) {
 	if len(updates) == 0 {
 		return nil, ctx.Err()
@@ -27,7 +27,7 @@ func (s *Store) WriteRuns(ctx context.Context, owner ruqi.Owner, updates []ruqi.
 	err = s.write(ctx, "write runs", func(st *step) error {
 		late = nil
 		for i := range updates {
-			written, err := st.appendOutput(owner, &updates[i], s.cap)
+			written, err := st.update(owner, &updates[i], s.cap)
 			if err != nil {
 				return fmt.Errorf("run %d: %w", updates[i].ID, err)
 			}
@@ -43,8 +43,8 @@ func (s *Store) WriteRuns(ctx context.Context, owner ruqi.Owner, updates []ruqi.
 	return late, nil
 }
 
-// appendOutput reports false when the run is not running for the owner.
-func (st *step) appendOutput(owner ruqi.Owner, update *ruqi.RunUpdate, limit int64) (bool, error) {
+// update reports false when the run is not running for the owner.
+func (st *step) update(owner ruqi.Owner, update *ruqi.RunUpdate, limit int64) (bool, error) {
 	var old sqlstore.Extent
 	found, err := st.one(sqlExtent, []any{update.ID, owner.Instance, owner.Epoch}, func(r row) {
 		old = sqlstore.Extent{Bytes: r.int(0), Cut: r.int(1) != 0, Tail: r.int(2)}
@@ -52,26 +52,36 @@ func (st *step) appendOutput(owner ruqi.Owner, update *ruqi.RunUpdate, limit int
 	if err != nil || !found {
 		return false, err
 	}
+	if update.Progress != nil {
+		if _, err := st.exec(sqlSay, update.ID, nil, *update.Progress, update.ProgressText); err != nil {
+			return false, err
+		}
+	}
+	if len(update.Output) > 0 {
+		err = st.appendOutput(update, old, limit)
+	}
+	return true, err
+}
+
+func (st *step) appendOutput(update *ruqi.RunUpdate, old sqlstore.Extent, limit int64) error {
 	extent, pieces := old.Append(limit, update.At, update.Output)
 	if extent == old {
-		return true, nil
+		return nil
 	}
 	for _, piece := range pieces {
 		if err := st.putPiece(update.ID, limit/2, piece); err != nil {
-			return false, err
+			return err
 		}
 	}
 	cut := 0
 	if extent.Cut {
 		cut = 1
 	}
-	if _, err := st.exec(sqlSetExtent, update.ID, extent.Bytes, cut, extent.Tail); err != nil {
-		return false, err
-	}
-	if extent.Tail > old.Tail {
+	_, err := st.exec(sqlSetExtent, update.ID, extent.Bytes, cut, extent.Tail)
+	if err == nil && extent.Tail > old.Tail {
 		_, err = st.exec(sqlDropChunks, update.ID, limit/2, extent.Tail)
 	}
-	return true, err
+	return err
 }
 
 // putPiece stores a stretch of output in chunks.

@@ -118,6 +118,8 @@ const sqlAdvance = `UPDATE rq_job SET next_nominal = ?, next_due = ?, run_count 
 const sqlSettle = `UPDATE rq_job SET state = ?, reason = ?, next_nominal = ?, next_due = ?, run_count = ? WHERE seq = ?`
 const sqlWaiting = `SELECT count(*) FROM rq_run INDEXED BY rq_run_alive WHERE job_id = ? AND state < 2 AND state = 0 AND batch = 0 AND cause = 0`
 const sqlCancelJob = `UPDATE rq_run INDEXED BY rq_run_alive SET cancel_by = ? WHERE job_id = ? AND state < 2 AND state = 1 AND cancel_by = ''`
+const sqlSetTask = `UPDATE rq_run SET task = ? WHERE id = ? AND job_id = ? AND state = 0`
+const sqlCancelBatches = `UPDATE rq_run INDEXED BY rq_run_alive SET state = 5, reason = ?, finished = ?, cancel_by = ? WHERE job_id = ? AND state < 2 AND state = 0 AND batch <> 0`
 const sqlStart = `UPDATE rq_run SET state = 1, started = ?, instance = ?, epoch = ? WHERE id = ? AND job_id = ? AND state = 0`
 
 // apply writes one plan.
@@ -138,6 +140,9 @@ func (cl *claim) apply(c *candidate, plan *ruqi.Plan) error {
 		if _, err := cl.exec(sqlCancelJob, plan.Cancel, c.ID); err != nil {
 			return err
 		}
+		if _, err := cl.exec(sqlCancelBatches, "cancelled by "+plan.Cancel, cl.us, plan.Cancel, c.ID); err != nil {
+			return err
+		}
 		cl.hint = true
 	}
 	c.State, c.Reason, c.RunCount = plan.State, plan.Reason, plan.RunCount
@@ -145,6 +150,11 @@ func (cl *claim) apply(c *candidate, plan *ruqi.Plan) error {
 	for _, id := range plan.Start {
 		if !slices.Contains(c.rows, id) {
 			continue // not offered
+		}
+		if plan.Task != "" {
+			if _, err := cl.exec(sqlSetTask, plan.Task, id, c.ID); err != nil {
+				return err
+			}
 		}
 		if err := cl.start(c, id); err != nil {
 			return err

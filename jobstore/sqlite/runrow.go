@@ -13,7 +13,7 @@ import (
 // runColumns are the columns that scanRun reads, of the tables in runTables.
 const runColumns = `r.id, m.parent_id, r.attempt, r.job_id, r.job_name, r.task, r.cause, r.state, r.reason,
 	r.nominal, r.due, r.started, r.finished, m.coalesced, m.coalesced_from, r.batch, r.instance, r.epoch,
-	r.cancel_by, r.params, m.result, m.progress, m.exit_code, m.signal, m.output_bytes, m.output_cut, m.cpu, m.max_rss`
+	r.cancel_by, r.params, m.result, m.progress, m.exit_code, m.signal, m.output_bytes, m.output_cut, m.cpu, m.max_rss, m.progress_text`
 
 // runMore joins what only some runs have; the table of runs is named r.
 const runMore = ` LEFT JOIN rq_run_more m ON m.run_id = r.id`
@@ -29,7 +29,7 @@ func scanRun(r row) ruqi.Run {
 		CancelBy: r.text(18), Params: r.bytes(19), Result: r.bytes(20),
 		Signal:      r.text(23),
 		OutputBytes: r.int(24), OutputCut: r.int(25) != 0,
-		CPU: time.Duration(r.int(26)) * time.Microsecond, MaxRSS: r.int(27),
+		CPU: time.Duration(r.int(26)) * time.Microsecond, MaxRSS: r.int(27), ProgressText: r.text(28),
 	}
 	if p, ok := r[21].(float64); ok {
 		run.Progress = &p
@@ -61,8 +61,8 @@ const bornMany = 25 // rows; a divisor of a full claim's 500, and far from the l
 
 var sqlInsertBornMany = sqlInsertBornHead + strings.Repeat(sqlInsertBornRow+", ", bornMany-1) + sqlInsertBornRow + sqlInsertBornTail
 
-const sqlInsertMore = `INSERT INTO rq_run_more (run_id, parent_id, coalesced, coalesced_from, exit_code, signal, cpu, max_rss, result, progress)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+const sqlInsertMore = `INSERT INTO rq_run_more (run_id, parent_id, coalesced, coalesced_from, exit_code, signal, cpu, max_rss, result, progress, progress_text)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 
 const sqlInsertRunName = `INSERT INTO rq_run_name (name, job_id) VALUES (?, ?) ON CONFLICT DO NOTHING`
 
@@ -112,7 +112,7 @@ func (st *step) insertMore(run *ruqi.Run) error {
 		return nil
 	}
 	_, err := st.exec(sqlInsertMore, run.ID, run.ParentID, run.Coalesced, run.CoalescedFrom, exitCode(run), run.Signal,
-		run.CPU.Microseconds(), run.MaxRSS, textOf(run.Result), progress(run))
+		run.CPU.Microseconds(), run.MaxRSS, textOf(run.Result), number(run.Progress), run.ProgressText)
 	return err
 }
 
@@ -161,11 +161,11 @@ func exitCode(run *ruqi.Run) any {
 	return int64(*run.ExitCode)
 }
 
-func progress(run *ruqi.Run) any {
-	if run.Progress == nil {
+func number(p *float64) any {
+	if p == nil {
 		return nil
 	}
-	return *run.Progress
+	return *p
 }
 
 const sqlRunByID = `SELECT ` + runColumns + ` FROM rq_run r` + runMore + ` WHERE r.id = ?`

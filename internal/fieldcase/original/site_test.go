@@ -61,8 +61,9 @@ func newSite(t *testing.T) *site {
 // A node is one scheduler, with its store behind a gate.
 type node struct {
 	*ruqi.Scheduler
-	s    *site
-	gate *gate
+	s        *site
+	gate     *gate
+	registry *ruqi.Registry
 }
 
 // work is what jobs do.
@@ -109,7 +110,7 @@ func (s *site) node(name string, o ruqi.Options) *node {
 		}
 	})
 	o.Instance, o.Zone, o.Logger = name, time.UTC, slog.New(slog.NewTextHandler(io.Discard, nil))
-	n := &node{s: s, gate: &gate{Store: store}}
+	n := &node{s: s, gate: &gate{Store: store}, registry: registry}
 	if n.Scheduler, err = ruqi.New(n.gate, registry, o); err != nil {
 		s.t.Fatal(err)
 	}

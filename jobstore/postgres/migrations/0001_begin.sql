@@ -86,7 +86,8 @@ CREATE TABLE rq_run (
   output_cut     boolean,
   output_tail    bigint,
   result         text,
-  progress       double precision
+  progress       double precision,
+  progress_text  text
 ) WITH (autovacuum_vacuum_scale_factor = 0.05);
 -- One outcome for each fire and attempt, whoever races. The time stands first: new
 -- rows come close together at the end.

@@ -33,3 +33,6 @@ CREATE INDEX rq_definition_start ON rq_definition (id) WHERE on_start = 1;
 
 -- Executed runs that did not succeed, of a job: few among many.
 CREATE INDEX rq_run_bad ON rq_run (job_id) WHERE state > 2 AND state < 7;
+
+-- Where a run said it was, beside how far.
+ALTER TABLE rq_run_more ADD COLUMN progress_text TEXT NOT NULL DEFAULT '';

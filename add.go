@@ -1,0 +1,170 @@
+package ruqi
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// AddJob implements Operations.
+func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error) {
+	spec, onConflict, err := s.checkAdd(spec, onConflict)
+	if err != nil {
+		return Job{}, "", err
+	}
+	var added Added
+	recs, _, err := s.editOne(ctx, spec.ID, func(now time.Time, old *JobRecord) (change Change, err error) {
+		change, added, err = s.decideAdd(spec, onConflict, old, now)
+		return change, err
+	})
+	if err != nil {
+		return Job{}, "", err
+	}
+	job := s.job(&recs[0])
+	switch added {
+	case Created:
+		s.emit(Event{Kind: EventJobAdded, JobID: job.ID})
+	case Replaced:
+		s.emit(Event{Kind: EventJobModified, JobID: job.ID})
+	}
+	return job, added, nil
+}
+
+// checkAdd checks what can be checked of a job that is to be added without the store.
+func (s *Scheduler) checkAdd(spec JobSpec, onConflict OnConflict) (JobSpec, OnConflict, error) {
+	onConflict, err := onConflict.checked()
+	if err != nil {
+		return spec, "", err
+	}
+	spec, err = s.complete(spec, nil)
+	return spec, onConflict, err
+}
+
+// checked is the word with its default.
+func (c OnConflict) checked() (OnConflict, error) {
+	switch c {
+	case "":
+		return Fail, nil
+	case Fail, Keep, Replace:
+		return c, nil
+	}
+	return "", Invalid("/on_conflict", string(c), "unknown word; accepted are fail, keep and replace")
+}
+
+// decideAdd decides what adding a job does where old is stored under its id; nil: nothing is.
+func (s *Scheduler) decideAdd(spec JobSpec, onConflict OnConflict, old *JobRecord, now time.Time) (change Change, added Added, err error) {
+	switch {
+	case old == nil:
+		added = Created
+		change, err = s.create(spec, now)
+	case onConflict == Fail:
+		err = fmt.Errorf("job %q %w", spec.ID, ErrExists)
+	case onConflict == Keep:
+		added = Kept
+	default:
+		added = Replaced
+		change, err = s.redefine(old, spec, now)
+	}
+	return change, added, err
+}
+
+// create makes the record of a new job.
+func (s *Scheduler) create(spec JobSpec, now time.Time) (Change, error) {
+	if err := unmask(&spec, nil); err != nil {
+		return Change{}, err
+	}
+	spec, err := bind(spec, s.options.Zone, now)
+	if err != nil {
+		return Change{}, err
+	}
+	first, err := firstOf(&spec, nil, now)
+	if err != nil {
+		return Change{}, err
+	}
+	return s.write(&spec, nil, first)
+}
+
+// MaxBatch is how many jobs AddJobs takes in one step of the store: enough that what a step costs does not count, few enough that it does
+// not hold up the fires of others.
+const MaxBatch = 500
+
+// An Addition is what became of one of many jobs.
+type Addition struct {
+	// Job is the job as it now is, Added what happened to it; both are empty where Err is not nil.
+	Job   Job
+	Added Added
+	// Changed reports whether something was written: not so for a job that was kept, or replaced by an equal one.
+	Changed bool
+	// Err is what AddJob would have returned for this job alone. The others are added all the same.
+	Err error
+}
+
+// AddJobs is AddJob for many: in the order of specs, MaxBatch in one step of the store, which is many times cheaper than a step for each.
+// What is wrong with one job keeps no other out. When it fails, the steps before have happened; nothing else has.
+func (s *Scheduler) AddJobs(ctx context.Context, specs []JobSpec, onConflict OnConflict) ([]Addition, error) {
+	onConflict, err := onConflict.checked()
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Addition, len(specs))
+	for from := 0; from < len(specs); from += MaxBatch {
+		to := min(from+MaxBatch, len(specs))
+		if err := s.addBatch(ctx, specs[from:to], onConflict, all[from:to]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// addBatch adds jobs in one step.
+func (s *Scheduler) addBatch(ctx context.Context, specs []JobSpec, onConflict OnConflict, all []Addition) error {
+	checked := make([]JobSpec, len(specs))
+	place := map[string]int{} // by id
+	var ids []string
+	for i, spec := range specs {
+		spec, err := s.complete(spec, nil)
+		if _, twice := place[spec.ID]; err == nil && twice {
+			err = Invalid("/id", spec.ID, "stands twice in one batch")
+		}
+		if err != nil {
+			all[i].Err = err
+			continue
+		}
+		checked[i], place[spec.ID] = spec, i
+		ids = append(ids, spec.ID)
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	recs, runs, err := s.store.EditJobs(ctx, JobQuery{IDs: ids}, func(now time.Time, id string, old *JobRecord, _ int) Change {
+		i := place[id]
+		change, added, err := s.decideAdd(checked[i], onConflict, old, now)
+		if err != nil {
+			all[i] = Addition{Err: err}
+			return Change{}
+		}
+		all[i] = Addition{Added: added, Changed: change.Job != nil}
+		return change
+	})
+	if err != nil {
+		return err
+	}
+	s.kick()
+	s.emitSettled(runs)
+	for r := range recs {
+		i := place[recs[r].ID]
+		if all[i].Err != nil {
+			continue
+		}
+		s.unread.forget(recs[r].ID)
+		s.removeIfFinished(ctx, &recs[r])
+		all[i].Job = s.job(&recs[r])
+		switch all[i].Added {
+		case Created:
+			s.emit(Event{Kind: EventJobAdded, JobID: recs[r].ID})
+		case Replaced:
+			s.emit(Event{Kind: EventJobModified, JobID: recs[r].ID})
+		}
+	}
+	return nil
+}

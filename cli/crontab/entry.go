@@ -1,0 +1,143 @@
+package crontab
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// An entry is a line of times and a command, parted and not yet understood.
+type entry struct {
+	fields  []string // five, or one that begins with @ and for @every its length
+	user    string
+	command string // byte for byte what stands after the blanks
+}
+
+func (e *entry) reboot() bool { return e.fields[0] == "@reboot" }
+
+// cutBlank returns the first word, and what stands after the blanks behind it.
+func cutBlank(text string) (word, rest string, found bool) {
+	end := strings.IndexAny(text, blanks)
+	if end < 0 {
+		return text, "", false
+	}
+	return text[:end], strings.TrimLeft(text[end:], blanks), true
+}
+
+// readEntry parts a line that does not begin with a blank.
+func readEntry(text string, system bool) (e entry, fault string) {
+	// Before the minute, a dash keeps the run out of syslog, in cronie and in the crons of Debian and SUSE.
+	text = strings.TrimPrefix(text, "-")
+	want, last := 5, "the weekday"
+	if strings.HasPrefix(text, "@") {
+		want, last = 1, "the @word"
+		if word, _, _ := cutBlank(text); word == "@every" {
+			want, last = 2, "the length"
+		}
+	}
+	for len(e.fields) < want {
+		word, rest, _ := cutBlank(text)
+		if word == "" {
+			return e, fmt.Sprintf("only %d of the %d words that say when", len(e.fields), want)
+		}
+		e.fields, text = append(e.fields, word), rest
+	}
+	if system {
+		e.user, text, _ = cutBlank(text)
+		switch {
+		case e.user == "":
+			return e, "there is no user after " + last
+		case strings.ContainsAny(e.user, ":/"):
+			return e, fmt.Sprintf("%q names a user with a group or a class; only the user can be said here", e.user)
+		case !userName(e.user):
+			return e, fmt.Sprintf("%q is no name of a user; is this a system table?", e.user)
+		}
+		last = "the user"
+	}
+	if text == "" {
+		return e, "there is no command after " + last
+	}
+	e.command = text
+	return e, ""
+}
+
+var userPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*\$?$`)
+
+func userName(word string) bool { return len(word) <= 256 && userPattern.MatchString(word) }
+
+// plainUsers are names of users on any Unix that are names of no program.
+var plainUsers = []string{"root", "www-data", "nobody", "wwwrun", "_www", "apache", "munin", "smmsp", "logcheck", "Debian-exim", "amavis"}
+
+// systemUser returns, with its line, the first name in word 6 that can only be a user's: a well-known one, or one that stands before what
+// begins a command of the shell; empty: there is none.
+func systemUser(text string) string {
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimLeft(strings.TrimRight(line, "\r\n"+blanks), blanks)
+		if line == "" || line[0] == '#' || beginsVariable(line[0]) {
+			continue
+		}
+		e, fault := readEntry(line, false)
+		if fault != "" {
+			continue
+		}
+		word, rest, _ := cutBlank(e.command)
+		second, more, _ := cutBlank(rest)
+		begins := more != "" && slices.Contains([]string{"[", "[[", "cd", "if"}, second) && !slices.Contains(carriers, word) && !slices.Contains([]string{"echo", "printf", "logger"}, word)
+		if userName(word) && (rest != "" && slices.Contains(plainUsers, word) || begins) {
+			return fmt.Sprintf("line %d (%s)", n, word)
+		}
+	}
+	return ""
+}
+
+// percent parts what stands after the times at the first bare %, as cron does: before it is the command, in which \% is %; after it
+// the standard input, in which % is a newline and \% is %, and which ends in a newline. odd says that this % stands in quotes or after a +: where
+// somebody forgot what cron makes of it.
+func percent(text string) (command, stdin string, odd bool) {
+	out := make([]byte, 0, len(text))
+	var quote byte // the shell's quote that is open, 0: none
+	escaped := false
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case c == '%' && escaped:
+			out = out[:len(out)-1] // the backslash is not part of the command
+		case c == '%':
+			return string(out), input(text[i+1:]), quote != 0 || strings.HasSuffix(string(out), "+")
+		case escaped && quote != '\'':
+		case quote == c, quote == 0 && (c == '\'' || c == '"' || c == '`'):
+			quote ^= c
+		}
+		out = append(out, c)
+		escaped = c == '\\' && !escaped
+	}
+	return string(out), "", false
+}
+
+// input reads what stands after the first bare %.
+func input(text string) string {
+	var b strings.Builder
+	escaped := false
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case c == '%' && !escaped:
+			c = '\n'
+		case c != '%' && escaped:
+			b.WriteByte('\\')
+		}
+		if escaped = c == '\\'; !escaped {
+			b.WriteByte(c)
+		}
+	}
+	if escaped {
+		b.WriteByte('\\')
+	}
+	if s := b.String(); s != "" && !strings.HasSuffix(s, "\n") {
+		b.WriteByte('\n')
+	}
+	return b.String()
+}

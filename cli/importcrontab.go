@@ -1,0 +1,427 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/cli/crontab"
+	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/internal/duration"
+	"github.com/ruqi-dev/ruqi/standard"
+	"github.com/ruqi-dev/ruqi/wire"
+)
+
+// crontabFlags are what was asked of an import.
+type crontabFlags struct {
+	user, zone, overlap, prefix, dialect string
+	userGiven, system, systemGiven       bool
+	catchUp, dryRun                      bool
+}
+
+func (a *app) importCrontabCommand() *cobra.Command {
+	f := &crontabFlags{}
+	cmd := &cobra.Command{
+		Use:   "crontab FILE…",
+		Short: "Take over the lines of crontabs",
+		Long: "Makes a job of each line in the files (- for standard input; of a folder all tables whose names cron would read): its times, its command with the\n" +
+			"variables of the lines above it, and what stands behind a % as its input. What means something else here is named, and so is each line that cannot be\n" +
+			"taken, as FILE:LINE; the others are added, and the exit status is then 1. A job of the same id from the same table is replaced, so that importing\n" +
+			"twice changes nothing. Lines of /etc/crontab and of the files in a folder cron.d name their user, elsewhere with --system.",
+		Example: "  crontab -l | ruqi import crontab -\n  ruqi import crontab /etc/crontab /etc/cron.d --dry-run\n" +
+			"  ruqi import crontab web1/crontab --system --prefix web1/ --tz Europe/Berlin",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("%s wants at least one file, or - for standard input", cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, files []string) error {
+			f.userGiven, f.systemGiven = cmd.Flags().Changed("user"), cmd.Flags().Changed("system")
+			return a.importCrontabs(cmd.Context(), files, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.user, "user", "", "`name` of the user whose jobs they are, whatever their lines say; '' for the service's own")
+	flags.BoolVar(&f.system, "system", false, "the sixth word of a line is its user (default: for /etc/crontab and in folders cron.d)")
+	flags.StringVar(&f.zone, "tz", "", "`zone` of lines that no CRON_TZ or TZ covers, an IANA name (default: the service's)")
+	flags.BoolVar(&f.catchUp, "catch-up", false, "fires that come late run, too; cron forgets those that it was not there for")
+	flags.StringVar(&f.overlap, "overlap", "allow", "`what` a fire does while the run before goes on: allow, as in cron, or skip")
+	flags.StringVar(&f.prefix, "prefix", "", "`text` in front of the jobs' ids, such as web1/")
+	flags.StringVar(&f.dialect, "dialect", "crontab", "`dialect` of the five fields: crontab, or ruqi for tables of APScheduler, where weekday 0 is Monday and both day fields must match")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "add nothing; write what would be added as a job file")
+	return cmd
+}
+
+func (f *crontabFlags) check() error {
+	if f.zone != "" {
+		if _, err := zoneFlag(f.zone); err != nil {
+			return usage("--tz: %v", err)
+		}
+	}
+	if f.overlap != string(ruqi.OverlapAllow) && f.overlap != string(ruqi.OverlapSkip) {
+		return usage("--overlap: %q is unknown; %s", f.overlap, wire.Accepted(ruqi.OverlapAllow, ruqi.OverlapSkip))
+	}
+	if f.dialect != "crontab" && f.dialect != "ruqi" {
+		return usage("--dialect: %q is unknown; %s", f.dialect, wire.Accepted("crontab", "ruqi"))
+	}
+	return nil
+}
+
+// A lineJob is a job and its place.
+type lineJob struct {
+	crontab.Job
+	where string
+}
+
+func (a *app) importCrontabs(ctx context.Context, names []string, f *crontabFlags) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	tables, unread, err := a.findCrontabs(names, f)
+	if err != nil {
+		return err
+	}
+	refused := unread
+	var all []lineJob
+	places := map[string]string{}
+	home, known := a.homes(), isUser()
+	for _, t := range tables {
+		data, err := a.readInput(t.name())
+		if err != nil && t.listed {
+			a.say("%v", err)
+			refused++
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		o := crontab.Options{
+			Source: t.source, Prefix: f.prefix, System: t.system, Zone: f.zone, CatchUp: f.catchUp, Overlap: f.overlap, Dialect: f.dialect,
+			IsUser: known, Home: home,
+		}
+		if t.user != "" {
+			o.User = &t.user
+		}
+		if f.userGiven {
+			o.User = &f.user
+		}
+		r := crontab.Read(data, o)
+		for _, n := range r.Notes {
+			a.say("%s:%d: %s", t.shown, n.Line, n.Text)
+		}
+		for _, fault := range r.Faults {
+			a.say("%s:%d: %s", t.shown, fault.Line, fault.Text)
+		}
+		refused += len(r.Faults)
+		for _, job := range r.Jobs {
+			where := fmt.Sprintf("%s:%d", t.shown, job.Line)
+			if other, taken := places[job.ID]; taken {
+				a.say("%s: its id %s is that of %s; import one of the files apart, with another --prefix", where, job.ID, other)
+				refused++
+				continue
+			}
+			places[job.ID] = where
+			all = append(all, lineJob{job, where})
+		}
+	}
+	if f.dryRun {
+		return a.dryCrontabs(all, refused, f)
+	}
+	return a.addLines(ctx, all, tables, refused, f)
+}
+
+// dryCrontabs writes what would be added as a job file.
+func (a *app) dryCrontabs(all []lineJob, refused int, f *crontabFlags) error {
+	registry := standard.Registry(standard.Options{})
+	first := true
+	good := 0
+	for _, job := range all {
+		text, err := encode(job.Definition)
+		if err != nil {
+			return err
+		}
+		var invalid *ruqi.InvalidError
+		if _, err := wire.DecodeNew(registry, text); errors.As(err, &invalid) {
+			a.sayFaults(job, invalid)
+			refused++
+			continue
+		}
+		if err := a.printDocument(job.Definition, first); err != nil {
+			return err
+		}
+		first = false
+		good++
+	}
+	a.say("%s would be added; %s", count(good, "job"), notTaken(refused))
+	tellPolicies(a.say, all, f, "the service's zone")
+	if refused > 0 {
+		return errNotAll
+	}
+	return nil
+}
+
+func (a *app) sayFaults(job lineJob, invalid *ruqi.InvalidError) {
+	for _, fault := range invalid.Faults {
+		a.say("%s: %s", job.where, label(strings.ReplaceAll(strings.TrimPrefix(fault.Pointer, "/"), "/", "."), fault.Message))
+	}
+}
+
+// An outcome is what became of one job.
+type outcome struct {
+	job   ruqi.Job
+	how   string // created, changed, unchanged; empty: it was not taken
+	fault error
+}
+
+// Jobs are added in batches: a request and a step of the store for each job would be most of the work.
+const (
+	importBatch   = 100       // jobs; a step of the store then takes some 10 ms
+	importBytes   = 512 << 10 // bytes of a batch, which is added to one job more; half of what the service takes
+	importWorkers = 4         // batches under way: while one is written, others are read
+)
+
+// addLines adds the jobs and tells of it.
+func (a *app) addLines(ctx context.Context, all []lineJob, tables []crontabFile, refused int, f *crontabFlags) error {
+	c, err := a.connect()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	there, err := crontabJobs(ctx, c)
+	if err != nil {
+		return err
+	}
+	outcomes, failed := addAll(ctx, c, all, there)
+	var jobs []ruqi.Job
+	var done []string
+	counts := map[string]int{}
+	zone := "the service's zone"
+	for i, o := range outcomes {
+		var invalid *ruqi.InvalidError
+		switch {
+		case errors.As(o.fault, &invalid):
+			a.sayFaults(all[i], invalid)
+			refused++
+		case errors.Is(o.fault, ruqi.ErrExists):
+			a.say("%s: its id %s is taken by a job that came from no crontab; --prefix gives another", all[i].where, all[i].ID)
+			refused++
+		case o.how != "":
+			counts[o.how]++
+			if at := wire.Zone(o.job.Trigger); !all[i].Zoned && at != nil {
+				zone = at.String() + ", the service's zone"
+			}
+			if a.output == "json" || o.how != "unchanged" {
+				jobs, done = append(jobs, o.job), append(done, o.how)
+			}
+		}
+	}
+	if err := errors.Join(failed, a.printChanged(jobs, done...)); err != nil {
+		return err
+	}
+	a.sayGone(there, all, tables, f)
+	tell := a.say
+	if a.output != "json" {
+		tell = func(format string, args ...any) {
+			err = errors.Join(err, a.print("%s\n", escape(fmt.Sprintf(format, args...))))
+		}
+	}
+	tell("%s: %d created, %d changed, %d unchanged; %s", count(len(all), "job"), counts["created"], counts["changed"], counts["unchanged"], notTaken(refused))
+	tellPolicies(tell, all, f, zone)
+	if err != nil {
+		return err
+	}
+	if refused > 0 {
+		return errNotAll
+	}
+	return nil
+}
+
+func notTaken(refused int) string {
+	if refused == 0 {
+		return "nothing was left out"
+	}
+	return count(refused, "line") + " not taken"
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// tellPolicies tells what the jobs do where crontabs are silent.
+func tellPolicies(tell func(string, ...any), all []lineJob, f *crontabFlags, zone string) {
+	if len(all) == 0 {
+		return
+	}
+	late := "a fire that cannot start within " + duration.Format(crontab.Grace) + " does not run, as in cron (--catch-up lets it)"
+	if f.catchUp {
+		late = "fires that come late run, too"
+	}
+	overlap := "a run may begin while the one before goes on, as in cron (--overlap skip prevents it)"
+	if f.overlap == string(ruqi.OverlapSkip) {
+		overlap = "a fire is skipped while the run before goes on"
+	}
+	tell("%s; %s", late, overlap)
+	tell("what the commands write is kept in the history of their runs, in place of mail")
+	unzoned, given, homeless := 0, 0, 0
+	for _, job := range all {
+		if task, _ := job.Definition["task"].(map[string]any); task["dir"] == nil {
+			homeless++
+		}
+		when, _ := job.Definition["trigger"].(map[string]any)
+		switch {
+		case !job.Zoned:
+			unzoned++
+		case when["zone"] == f.zone:
+			given++
+		}
+	}
+	if homeless > 0 {
+		tell("%s: started where the service was, not at home, which is not known here", count(homeless, "job"))
+	}
+	if unzoned > 0 {
+		tell("%s: times in %s, since no CRON_TZ says otherwise (--tz does)", count(unzoned, "job"), zone)
+	}
+	if given > 0 && f.zone != "" {
+		tell("%s: times in %s", count(given, "job"), f.zone)
+	}
+}
+
+// sayGone names jobs that came from the tables and are not in them any more. They are left as they are: a line may have been taken out
+// because its job lives here now.
+func (a *app) sayGone(there map[string]ruqi.Job, all []lineJob, tables []crontabFile, f *crontabFlags) {
+	in := map[string]bool{}
+	for _, job := range all {
+		in[job.ID] = true
+	}
+	for _, id := range slices.Sorted(maps.Keys(there)) {
+		source := there[id].Labels[crontab.Tag]
+		read := slices.ContainsFunc(tables, func(t crontabFile) bool { return sourceOf(t) == source })
+		if !in[id] && read && strings.HasPrefix(id, f.prefix+source+"/") {
+			a.say("%s came from %s and is not taken from it now; it goes on until it is removed: ruqi job remove", id, source)
+		}
+	}
+}
+
+// crontabJobs returns the jobs that came from crontabs, by id.
+func crontabJobs(ctx context.Context, c *client.Client) (map[string]ruqi.Job, error) {
+	jobs := map[string]ruqi.Job{}
+	err := eachJob(ctx, c, ruqi.JobQuery{Tags: []string{crontab.Tag}}, func(job ruqi.Job) { jobs[job.ID] = job })
+	return jobs, err
+}
+
+// eachJob calls do with all jobs of a query, page by page.
+func eachJob(ctx context.Context, c *client.Client, query ruqi.JobQuery, do func(ruqi.Job)) error {
+	query.Limit = ruqi.MaxPage
+	for {
+		page, err := c.Jobs(ctx, query)
+		if err != nil {
+			return err
+		}
+		for _, job := range page.Jobs {
+			do(job)
+		}
+		if query.Cursor = page.Next; page.Next == "" {
+			return nil
+		}
+	}
+}
+
+// addAll adds the jobs, some batches at a time, and returns what became of each. It stops when the service fails; the error says how.
+func addAll(ctx context.Context, c *client.Client, all []lineJob, there map[string]ruqi.Job) ([]outcome, error) {
+	outcomes := make([]outcome, len(all))
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	todo := make(chan batch)
+	var workers sync.WaitGroup
+	for range importWorkers {
+		workers.Go(func() {
+			for b := range todo {
+				if err := b.add(ctx, c, outcomes); err != nil {
+					stop(err)
+				}
+			}
+		})
+	}
+	err := eachBatch(all, there, func(b batch) bool {
+		select {
+		case todo <- b:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	})
+	close(todo)
+	workers.Wait()
+	return outcomes, errors.Join(err, context.Cause(ctx))
+}
+
+// A batch is some of the jobs: new ones, or such as came from a crontab before. Only these are replaced.
+type batch struct {
+	definitions []json.RawMessage
+	places      []int
+	bytes       int
+	onConflict  ruqi.OnConflict
+}
+
+// eachBatch parts the jobs into batches until do returns false.
+func eachBatch(all []lineJob, there map[string]ruqi.Job, do func(batch) bool) error {
+	fresh, known := batch{onConflict: ruqi.Fail}, batch{onConflict: ruqi.Replace}
+	for i, job := range all {
+		text, err := encode(job.Definition)
+		if err != nil {
+			return err
+		}
+		b := &fresh
+		if _, before := there[job.ID]; before {
+			b = &known
+		}
+		b.definitions, b.places, b.bytes = append(b.definitions, text), append(b.places, i), b.bytes+len(text)
+		if len(b.places) == importBatch || b.bytes > importBytes {
+			if !do(*b) {
+				return nil
+			}
+			*b = batch{onConflict: b.onConflict}
+		}
+	}
+	for _, b := range []batch{fresh, known} {
+		if len(b.places) > 0 && !do(b) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// add adds the jobs of the batch and notes what became of them.
+func (b *batch) add(ctx context.Context, c *client.Client, outcomes []outcome) error {
+	added, err := c.AddDefinitions(ctx, b.definitions, b.onConflict)
+	if err != nil {
+		return err
+	}
+	for n, a := range added {
+		how := "unchanged"
+		switch {
+		case a.Err != nil && !errors.Is(a.Err, ruqi.ErrInvalid) && !errors.Is(a.Err, ruqi.ErrExists):
+			return a.Err
+		case a.Err != nil:
+			how = ""
+		case a.Added == ruqi.Created:
+			how = "created"
+		case a.Changed:
+			how = "changed"
+		}
+		outcomes[b.places[n]] = outcome{a.Job, how, a.Err}
+	}
+	return nil
+}

@@ -1,0 +1,105 @@
+package command
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// Vet returns why the task may not be run by this executor on this machine: its user, what the options allow, and that the
+// system can do what it asks for.
+func (e *Executor) Vet(task ruqi.Task) error {
+	t, ok := task.(*Task)
+	if !ok {
+		return ruqi.Invalid("/kind", task.Kind(), "no command")
+	}
+	if t.err != nil {
+		return t.err
+	}
+	who, err := t.account()
+	var faults ruqi.Faults
+	faults.Merge("", err)
+	if err == nil {
+		faults.Merge("", e.allowed(t, who))
+	}
+	if err == nil && e.programs != nil {
+		environ, err := e.environFor(t, who, nil, "")
+		if err == nil {
+			err = e.allowedProgram(t, environ)
+		}
+		faults.Merge("", err)
+	}
+	return faults.Err()
+}
+
+// allowed judges all but the program.
+func (e *Executor) allowed(t *Task, who *account) error {
+	if e.disabled {
+		return ruqi.Invalid("/kind", kind, "this service runs no commands")
+	}
+	var faults ruqi.Faults
+	if e.users != nil {
+		name := t.user
+		if name == "" {
+			name = e.owner
+		}
+		switch {
+		case slices.Contains(e.users, name):
+		case t.user == "":
+			faults.Add("/user", "", "missing, and commands may not run as %q, the user of the service; %s", name, accepted(e.users))
+		default:
+			faults.Add("/user", name, "commands may not run as %q here; %s", name, accepted(e.users))
+		}
+	}
+	if e.programs != nil {
+		for _, name := range slices.Sorted(maps.Keys(t.env)) {
+			if loads(name) {
+				faults.Add("/env/"+name, "", "may not be set here, since it changes what a program loads or runs")
+			}
+		}
+	}
+	return faults.Err()
+}
+
+// allowedProgram judges the program that is found in an environment. Its faults do not repeat arguments.
+func (e *Executor) allowedProgram(t *Task, environ []string) error {
+	pointer := "/argv/0"
+	if t.argv == nil {
+		pointer = "/shell"
+	}
+	path, _, err := t.program(environ)
+	switch {
+	case err != nil:
+		return ruqi.Invalid(pointer, "", "%v", err)
+	case slices.Contains(e.programs, path) && filepath.IsAbs(path):
+		return nil
+	case t.argv == nil:
+		return ruqi.Invalid(pointer, path, "a text is run by a shell, and %s is not among the programs that may be started here; give argv, or name a shell that is", t.what())
+	}
+	return ruqi.Invalid(pointer, path, "not among the programs that may be started here; it is named by its whole path, or found in PATH")
+}
+
+// loads reports whether a variable changes what the loader of programs, or a shell before its first command, runs.
+func loads(name string) bool {
+	switch name {
+	case "ENV", "SHELLOPTS", "PS4", "IFS", "PROMPT_COMMAND", "GCONV_PATH", "NODE_OPTIONS", "PERL5OPT", "PERL5LIB", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP",
+		"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS":
+		return true
+	}
+	return strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_") || strings.HasPrefix(name, "BASH")
+}
+
+// accepted lists what may be given.
+func accepted(names []string) string {
+	switch n := len(names) - 1; {
+	case n < 0:
+		return "none is accepted"
+	case n == 0:
+		return "accepted is " + names[0]
+	default:
+		return "accepted are " + strings.Join(names[:n], ", ") + " and " + names[n]
+	}
+}
