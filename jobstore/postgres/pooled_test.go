@@ -186,7 +186,7 @@ func TestTransactionsBehindPgBouncerHaveTheSettingsOfASession(t *testing.T) {
 		t.Errorf("there are %d ways", len(told))
 	}
 	for way, settings := range told {
-		if len(settings) != 9 {
+		if len(settings) != 10 {
 			t.Errorf("%s: %q", way, settings)
 		}
 		for _, setting := range settings {
