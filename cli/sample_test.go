@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -112,6 +113,57 @@ func TestCrontabsOfOthers(t *testing.T) {
 	}
 	if mail, is := s.imported("03-system/head").Task.Env["MAILTO"]; mail != "" || !is {
 		t.Errorf("MAILTO of 03-system is %q, %t", mail, is)
+	}
+}
+
+// A crontab written of the jobs of one gives the same schedules and commands back.
+func TestAnExportGivesTheImportBack(t *testing.T) {
+	from, to := serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC"), serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC")
+	tables, err := filepath.Glob(sampleTable("user/*.crontab"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"01-plain", "02-bash", "09-env-order"} {
+		tables = append(tables, sampleTable(name+".crontab"))
+	}
+	from.ruqi(append([]string{"import", "crontab"}, tables...)...) // exit 1: some have lines that nobody can take
+	// What each runs and when, whatever its id.
+	jobs := func(s *service, prefix, but string) (all []string) {
+		for id := range s.versions() {
+			if !strings.HasPrefix(id, prefix) || strings.Contains(but, id+": not in the table: ") {
+				continue
+			}
+			var job struct{ Trigger, Task map[string]any }
+			if err := json.Unmarshal([]byte(s.ok("job", "get", "-o", "json", "--", id)), &job); err != nil {
+				t.Fatal(err)
+			}
+			delete(job.Task["env"].(map[string]any), "CRON_TZ") // it may be said where it went without saying
+			line, err := json.Marshal(job)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, string(line))
+		}
+		slices.Sort(all)
+		return all
+	}
+	compared := 0
+	for _, path := range tables {
+		name := strings.TrimSuffix(filepath.Base(path), ".crontab")
+		// Intervals and seconds are none of cron's.
+		left := map[string]int{"freebsd": 2}[name]
+		table := from.ruqi("export", "crontab", "--tz", "UTC", "--prefix", name+"/")
+		if n := strings.Count(table.errors, ": not in the table: "); n != left || table.status != min(left, 1) {
+			t.Fatalf("%s: exit %d: %s", name, table.status, table.errors)
+		}
+		to.ok("import", "crontab", tableOf(t, name+".crontab", table.out))
+		was, is := jobs(from, name+"/", table.errors), jobs(to, name+"/", "")
+		if compared += len(was); !slices.Equal(was, is) {
+			t.Errorf("%s: the jobs were\n%s\nand are\n%s\nby\n%s", name, strings.Join(was, "\n"), strings.Join(is, "\n"), table.out)
+		}
+	}
+	if compared < 50 {
+		t.Errorf("only %d jobs were compared", compared)
 	}
 }
 
