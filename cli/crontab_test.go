@@ -229,6 +229,26 @@ func TestUsersOfSystemCrontabs(t *testing.T) {
 	}
 }
 
+// A table may be one user's, whoever reads it; a user that is not there is told with the line.
+func TestACrontabOfOneUser(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC")
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := tableOf(t, "own", "0 5 * * * echo $LOGNAME in $PWD\n")
+	s.ok("import", "crontab", "--user", me.Username, file)
+	if job := s.imported("own/echo"); job.Task.User != me.Username {
+		t.Errorf("the job is %+v", job)
+	}
+	if out := s.outputOf("own/echo"); out != me.Username+" in "+me.HomeDir+"\n" {
+		t.Errorf("it says %q", out)
+	}
+	if got := s.ruqi("import", "crontab", "--user", "nobody-of-that-name", "--prefix", "x/", file); got.status != 1 || !strings.Contains(got.errors, file+":1: task.user: ") || len(s.versions()) != 1 {
+		t.Errorf("another's: exit %d: %s%s", got.status, got.out, got.errors)
+	}
+}
+
 // RC13: weekdays of APScheduler, beside what is refused.
 func TestCrontabsThatCannotBeTakenWhole(t *testing.T) {
 	s := serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC")

@@ -51,6 +51,14 @@ func TestNoFieldOfAJobIsReadByAShell(t *testing.T) {
 			s.ok("job", "remove", evil)
 		}
 	}
+	// A rule is read by nobody but its trigger.
+	for _, kind := range []string{`"cron","expr":`, `"cron","dialect":"ruqi","expr":`, `"cron","expr":"0 0 * * *","zone":`, `"interval","every":`, `"date","at":`} {
+		for _, rule := range []string{evil, "$(touch pwned)", "`touch pwned`", "* * * * * touch pwned", "0 0 * * $(touch pwned)", "@daily;touch pwned", "../../etc/passwd"} {
+			if status, answer := s.post(`{"trigger":{"kind":` + kind + text(rule) + `},"task":{"kind":"command","command":"true"}}`); status != 422 || !strings.Contains(answer, `"/trigger`) {
+				t.Errorf("the rule %s %q: %d: %s", kind, rule, status, answer)
+			}
+		}
+	}
 	for _, place := range []string{dir, folder, s.dir, ".", os.Getenv("HOME")} {
 		if _, err := os.Stat(filepath.Join(place, "pwned")); err == nil {
 			t.Errorf("a shell has read it: there is %s/pwned", place)

@@ -142,6 +142,38 @@ func TestRuqiIsClosedUnlessItIsOpened(t *testing.T) {
 	}
 }
 
+// What old clients add is run as the original ran it: late by 30 s at most, each fire for itself, one at a time.
+func TestJobsOfOldClientsHaveTheOriginalsPolicy(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC")
+	for trigger, rule := range map[string]string{"cron": "0 0 3 * * 0", "interval": "5m", "date": "2099-01-01"} {
+		body := `{"job_trigger":"` + trigger + `","job_id":"` + trigger + `","job_name":"n","cmd":"python3 testdata/oldclient/report.py","rule":"` + rule + `"}`
+		if _, stat, reason := s.old("job_add", s.token(), body); stat != "OK" {
+			t.Fatalf("%s: %s %s", trigger, stat, reason)
+		}
+		var job struct {
+			Trigger struct{ Kind, Expr, Dialect string }
+			Task    struct{ Line string }
+			Policy  struct {
+				Coalesce           bool
+				MisfireGrace       string `json:"misfire_grace"`
+				MaxInstances       int    `json:"max_instances"`
+				DeleteWhenFinished bool   `json:"delete_when_finished"`
+				Overlap, Timeout   string
+			}
+		}
+		job.Policy.Coalesce = true
+		if err := json.Unmarshal([]byte(s.ok("job", "get", trigger, "-o", "json")), &job); err != nil {
+			t.Fatal(err)
+		}
+		if p := job.Policy; p.Coalesce || p.MisfireGrace != "30s" || p.MaxInstances != 1 || !p.DeleteWhenFinished || p.Overlap != "skip" || p.Timeout != "1h" {
+			t.Errorf("%s: the policy is %+v", trigger, p)
+		}
+		if job.Trigger.Kind != trigger || trigger == "cron" && (job.Trigger.Expr != "0 0 3 * * mon" || job.Trigger.Dialect != "ruqi") {
+			t.Errorf("%s: the trigger is %+v", trigger, job.Trigger)
+		}
+	}
+}
+
 // What a shell would act on reaches a script as it stands, wherever it is written.
 func TestNothingOfRuqiReachesAShell(t *testing.T) {
 	dir := t.TempDir()
