@@ -18,10 +18,12 @@ func openCgroups(log *slog.Logger) *cgroups {
 	return nil
 }
 
-func (*cgroups) make(int64, string) *cgroup { return nil }
-func (*cgroups) failed(error)               {}
-func (*cgroups) release(*cgroup)            {}
-func (*cgroup) into(*syscall.SysProcAttr)   {}
-func (*cgroup) members() map[int]bool       { return nil }
-func (*cgroup) populated() bool             { return false }
-func (*cgroup) kill()                       {}
+func (*cgroups) make(int64, string) *cgroup       { return nil }
+func (*cgroups) failed(error)                     {}
+func (*cgroups) release(*cgroup)                  {}
+func (*cgroups) bound(_ *cgroup, l Limits) Limits { return l }
+func (*cgroup) notes(Limits) []string             { return nil }
+func (*cgroup) into(*syscall.SysProcAttr)         {}
+func (*cgroup) members() map[int]bool             { return nil }
+func (*cgroup) populated() bool                   { return false }
+func (*cgroup) kill()                             {}

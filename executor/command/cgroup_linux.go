@@ -29,9 +29,10 @@ const (
 
 // A cgroups makes a control group for each run, within the group that this process is in; nil makes none. A process
 // cannot leave its group without the right to write in another one, whatever it does to its session, parents and environment.
-// Nothing is bounded by the groups: that would take controllers, which the kernel enables in no group that has processes itself.
+// Where the service may have controllers, the group bounds the run as a whole.
 type cgroups struct {
 	dir string
+	has controllers
 	log *slog.Logger
 
 	mu      sync.Mutex      // guards all below
@@ -50,7 +51,7 @@ type cgroup struct {
 
 // openCgroups returns the groups of this process, if it may make any, and tells the log once what it found.
 func openCgroups(log *slog.Logger) *cgroups {
-	dir, err := ownCgroup()
+	dir, mine, err := ownCgroup()
 	var c *cgroups
 	if err == nil {
 		c, err = newCgroups(dir, log)
@@ -59,7 +60,8 @@ func openCgroups(log *slog.Logger) *cgroups {
 		log.Info("commands are found by their session, parents and environment: there are no control groups to use", "reason", err.Error())
 		return nil
 	}
-	log.Info("each run of a command has a control group", "path", dir)
+	c.has = enable(dir, mine, writeGroup)
+	log.Info("each run of a command has a control group", "path", dir, "bounds", c.has.names())
 	return c
 }
 
@@ -267,17 +269,20 @@ func killGroup(dir string) {
 	_, _ = file.WriteString("1")
 }
 
-// ownCgroup returns the directory of the group that this process is in.
-func ownCgroup() (string, error) {
+// ownCgroup returns the directory of the group that this process is in, and whether it is the service's to divide.
+func ownCgroup() (dir string, mine bool, err error) {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
-	return cgroupDir(mounts, own)
+	if dir, err = cgroupDir(mounts, own); err != nil {
+		return "", false, err
+	}
+	return dir, delegated(dir, own), nil
 }
 
 // cgroupDir finds a group's directory in what /proc says of mounts and of a process.

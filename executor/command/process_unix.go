@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -55,11 +56,13 @@ func (e *Executor) run(ctx context.Context, t *Task, who *account, environ []str
 	defer e.cgroups.release(group)
 	// The thread stays until the program has ended, because Pdeathsig follows it.
 	runtime.LockOSThread()
-	l := launch{task: t, who: who, path: path, argv: argv, environ: environ, group: group}
+	bounded := *t // of it, what the group does not bound as a whole
+	bounded.limits = e.cgroups.bound(group, t.limits)
+	l := launch{task: &bounded, who: who, path: path, argv: argv, environ: environ, group: group}
 	proc, out, in, gate, err := l.start(execution)
 	if err != nil && group != nil {
 		// A group that is there and cannot be entered is no reason not to run.
-		l.group = nil
+		l.task, l.group = t, nil
 		first := err
 		if proc, out, in, gate, err = l.start(execution); err == nil {
 			e.cgroups.failed(first)
@@ -89,9 +92,11 @@ func (e *Executor) run(ctx context.Context, t *Task, who *account, environ []str
 	}
 	result := resultOf(state)
 	result.MaxRSS = max(result.MaxRSS, p.peak)
+	notes := l.group.notes(t.limits)
 	if held || p.groupAlive() || l.group.populated() {
-		result.Note = p.leftNote(held)
+		notes = append(notes, p.leftNote(held))
 	}
+	result.Note = strings.Join(notes, "; ")
 	return result
 }
 
