@@ -21,13 +21,18 @@ func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConfl
 		return Job{}, "", err
 	}
 	job := s.job(&recs[0])
+	s.emitAdded(job.ID, added)
+	return job, added, nil
+}
+
+// emitAdded tells listeners what adding a job did; of one that was kept there is nothing to tell.
+func (s *Scheduler) emitAdded(id string, added Added) {
 	switch added {
 	case Created:
-		s.emit(Event{Kind: EventJobAdded, JobID: job.ID})
+		s.emit(Event{Kind: EventJobAdded, JobID: id})
 	case Replaced:
-		s.emit(Event{Kind: EventJobModified, JobID: job.ID})
+		s.emit(Event{Kind: EventJobModified, JobID: id})
 	}
-	return job, added, nil
 }
 
 // checkAdd checks what can be checked of a job that is to be added without the store.
@@ -159,12 +164,7 @@ func (s *Scheduler) addBatch(ctx context.Context, specs []JobSpec, onConflict On
 		s.unread.forget(recs[r].ID)
 		s.removeIfFinished(ctx, &recs[r])
 		all[i].Job = s.job(&recs[r])
-		switch all[i].Added {
-		case Created:
-			s.emit(Event{Kind: EventJobAdded, JobID: recs[r].ID})
-		case Replaced:
-			s.emit(Event{Kind: EventJobModified, JobID: recs[r].ID})
-		}
+		s.emitAdded(recs[r].ID, all[i].Added)
 	}
 	return nil
 }
