@@ -47,6 +47,9 @@ const (
 	defaultGrace        = 30 * time.Second
 )
 
+// mostRetries is the most that policy.retry.max takes.
+const mostRetries = 100
+
 // maxAnchors bounds the anchors, aliases, tags and merges of a file: more than anybody writes.
 const maxAnchors = 1000
 
@@ -260,9 +263,9 @@ func (m *manifest) job(options Options) (job Job, faults []string) {
 	if template.BackoffLimit != nil {
 		limit = *template.BackoffLimit
 	}
-	if limit > 100 {
-		note("backoffLimit %d: 100 retries are the most here", limit)
-		limit = 100
+	if limit > mostRetries {
+		note("backoffLimit %d: %d retries are the most here", limit, mostRetries)
+		limit = mostRetries
 	}
 	if limit > 0 {
 		policy["retry"] = map[string]any{"max": limit, "delay": duration.Format(firstBackoff), "backoff": "exponential", "max_delay": duration.Format(lastBackoff)}
