@@ -6,6 +6,21 @@ import (
 	"time"
 )
 
+// MaxBatch is how many jobs AddJobs takes in one step of the store: enough that what a step costs does not count, few enough that it does
+// not hold up the fires of others.
+const MaxBatch = 500
+
+// An Addition is what became of one of many jobs.
+type Addition struct {
+	// Job is the job as it now is, Added what happened to it; both are empty where Err is not nil.
+	Job   Job
+	Added Added
+	// Changed reports whether something was written: not so for a job that was kept, or replaced by an equal one.
+	Changed bool
+	// Err is what AddJob would have returned for this job alone. The others are added all the same.
+	Err error
+}
+
 // AddJob implements Operations.
 func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error) {
 	spec, onConflict, err := s.checkAdd(spec, onConflict)
@@ -21,82 +36,8 @@ func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConfl
 		return Job{}, "", err
 	}
 	job := s.job(&recs[0])
-	switch added {
-	case Created:
-		s.emit(Event{Kind: EventJobAdded, JobID: job.ID})
-	case Replaced:
-		s.emit(Event{Kind: EventJobModified, JobID: job.ID})
-	}
+	s.emitAdded(job.ID, added)
 	return job, added, nil
-}
-
-// checkAdd checks what can be checked of a job that is to be added without the store.
-func (s *Scheduler) checkAdd(spec JobSpec, onConflict OnConflict) (JobSpec, OnConflict, error) {
-	onConflict, err := onConflict.checked()
-	if err != nil {
-		return spec, "", err
-	}
-	spec, err = s.complete(spec, nil)
-	return spec, onConflict, err
-}
-
-// checked is the word with its default.
-func (c OnConflict) checked() (OnConflict, error) {
-	switch c {
-	case "":
-		return Fail, nil
-	case Fail, Keep, Replace:
-		return c, nil
-	}
-	return "", Invalid("/on_conflict", string(c), "unknown word; accepted are fail, keep and replace")
-}
-
-// decideAdd decides what adding a job does where old is stored under its id; nil: nothing is.
-func (s *Scheduler) decideAdd(spec JobSpec, onConflict OnConflict, old *JobRecord, now time.Time) (change Change, added Added, err error) {
-	switch {
-	case old == nil:
-		added = Created
-		change, err = s.create(spec, now)
-	case onConflict == Fail:
-		err = fmt.Errorf("job %q %w", spec.ID, ErrExists)
-	case onConflict == Keep:
-		added = Kept
-	default:
-		added = Replaced
-		change, err = s.redefine(old, spec, now)
-	}
-	return change, added, err
-}
-
-// create makes the record of a new job.
-func (s *Scheduler) create(spec JobSpec, now time.Time) (Change, error) {
-	if err := unmask(&spec, nil); err != nil {
-		return Change{}, err
-	}
-	spec, err := bind(spec, s.options.Zone, now)
-	if err != nil {
-		return Change{}, err
-	}
-	first, err := firstOf(&spec, nil, now)
-	if err != nil {
-		return Change{}, err
-	}
-	return s.write(&spec, nil, first)
-}
-
-// MaxBatch is how many jobs AddJobs takes in one step of the store: enough that what a step costs does not count, few enough that it does
-// not hold up the fires of others.
-const MaxBatch = 500
-
-// An Addition is what became of one of many jobs.
-type Addition struct {
-	// Job is the job as it now is, Added what happened to it; both are empty where Err is not nil.
-	Job   Job
-	Added Added
-	// Changed reports whether something was written: not so for a job that was kept, or replaced by an equal one.
-	Changed bool
-	// Err is what AddJob would have returned for this job alone. The others are added all the same.
-	Err error
 }
 
 // AddJobs is AddJob for many: in the order of specs, MaxBatch in one step of the store, which is many times cheaper than a step for each.
@@ -159,12 +100,71 @@ func (s *Scheduler) addBatch(ctx context.Context, specs []JobSpec, onConflict On
 		s.unread.forget(recs[r].ID)
 		s.removeIfFinished(ctx, &recs[r])
 		all[i].Job = s.job(&recs[r])
-		switch all[i].Added {
-		case Created:
-			s.emit(Event{Kind: EventJobAdded, JobID: recs[r].ID})
-		case Replaced:
-			s.emit(Event{Kind: EventJobModified, JobID: recs[r].ID})
-		}
+		s.emitAdded(recs[r].ID, all[i].Added)
 	}
 	return nil
+}
+
+// emitAdded tells listeners what adding a job did; of one that was kept there is nothing to tell.
+func (s *Scheduler) emitAdded(id string, added Added) {
+	switch added {
+	case Created:
+		s.emit(Event{Kind: EventJobAdded, JobID: id})
+	case Replaced:
+		s.emit(Event{Kind: EventJobModified, JobID: id})
+	}
+}
+
+// checkAdd checks what can be checked of a job that is to be added without the store.
+func (s *Scheduler) checkAdd(spec JobSpec, onConflict OnConflict) (JobSpec, OnConflict, error) {
+	onConflict, err := onConflict.checked()
+	if err != nil {
+		return spec, "", err
+	}
+	spec, err = s.complete(spec, nil)
+	return spec, onConflict, err
+}
+
+// checked is the word with its default.
+func (c OnConflict) checked() (OnConflict, error) {
+	switch c {
+	case "":
+		return Fail, nil
+	case Fail, Keep, Replace:
+		return c, nil
+	}
+	return "", Invalid("/on_conflict", string(c), "unknown word; accepted are fail, keep and replace")
+}
+
+// decideAdd decides what adding a job does where old is stored under its id; nil: nothing is.
+func (s *Scheduler) decideAdd(spec JobSpec, onConflict OnConflict, old *JobRecord, now time.Time) (change Change, added Added, err error) {
+	switch {
+	case old == nil:
+		added = Created
+		change, err = s.create(spec, now)
+	case onConflict == Fail:
+		err = fmt.Errorf("job %q %w", spec.ID, ErrExists)
+	case onConflict == Keep:
+		added = Kept
+	default:
+		added = Replaced
+		change, err = s.redefine(old, spec, now)
+	}
+	return change, added, err
+}
+
+// create makes the record of a new job.
+func (s *Scheduler) create(spec JobSpec, now time.Time) (Change, error) {
+	if err := unmask(&spec, nil); err != nil {
+		return Change{}, err
+	}
+	spec, err := bind(spec, s.options.Zone, now)
+	if err != nil {
+		return Change{}, err
+	}
+	first, err := firstOf(&spec, nil, now)
+	if err != nil {
+		return Change{}, err
+	}
+	return s.write(&spec, nil, first)
 }

@@ -72,9 +72,9 @@ func (n argumentNames) layOver(args, params json.RawMessage) (json.RawMessage, e
 	return json.Marshal(all)
 }
 
-// CheckParams reports whether the function takes the params over these arguments: an *InvalidError that lists, by name, those that
+// checkParams reports whether the function takes the params over these arguments: an *InvalidError that lists, by name, those that
 // it does not. It is nil for a function that takes no params by name, and for one that is not registered here.
-func (r *Registry) CheckParams(name string, args, params json.RawMessage) error {
+func (r *Registry) checkParams(name string, args, params json.RawMessage) error {
 	f, err := r.function(name)
 	if err != nil || f.names == noNames {
 		return nil
@@ -119,7 +119,7 @@ func (r *Registry) checkCall(task Task, params json.RawMessage) error {
 	if !ok || f == nil || f.closure != nil || f.err != nil || len(params) == 0 {
 		return nil
 	}
-	return r.CheckParams(f.name, f.args, params)
+	return r.checkParams(f.name, f.args, params)
 }
 
 // CallFunc calls the function by name, with the params laid over its arguments: a param takes the place of the argument of
@@ -130,7 +130,7 @@ func (r *Registry) CallFunc(ctx context.Context, name string, args, params json.
 		return err
 	}
 	if len(params) > len("{}") {
-		if err := r.CheckParams(name, args, params); err != nil {
+		if err := r.checkParams(name, args, params); err != nil {
 			return fmt.Errorf("params of %s: %w", name, err)
 		}
 		if args, err = f.names.layOver(args, params); err != nil {

@@ -51,7 +51,7 @@ type JobSpec struct {
 	// stored definition: a replace leaves a paused job paused.
 	Paused bool
 	// AcceptPast takes a trigger whose fires have all passed, too late for any of them to start, which is refused otherwise: the last
-	// of them is recorded as missed, and the job has finished. Like Paused it is a request, to AddJob and ModifyJob. Only a Scheduler
+	// of them is recorded as missed, and the job has finished. Like Paused it is a request, to AddJob, AddJobs and ModifyJob. Only a Scheduler
 	// does it; a client.Client refuses it.
 	AcceptPast bool
 }

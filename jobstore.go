@@ -37,8 +37,8 @@ type JobStore interface {
 	//
 	// Change.Job nil keeps the job. Else it is written; the store sets Created
 	// when the job is new and Updated always, and keeps RunCount of an existing job.
-	// Change.Hasten changes Due of
-	// queued rows. Change.Remove deletes the job: its queued rows become cancelled with the reason "job removed",
+	// Change.Hasten makes queued rows that are due later due now, but those of cause retry. Change.Remove
+	// deletes the job: its queued rows become cancelled with the reason "job removed",
 	// running ones go on, history stays. Change.Runs are inserted in the same step: rows that
 	// have ended (settled fires; left out where their unique key exists), or queued ones of cause manual or startup,
 	// whose Nominal and Due the store sets to now, Nominal plus a microsecond until the unique key is free.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -194,4 +195,48 @@ func TestASetBackClockHoldsUpNothingThatWaits(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A panickyStore panics in edits while it is told to.
+type panickyStore struct {
+	*memory.Store
+	panics atomic.Bool
+}
+
+func (s *panickyStore) EditJobs(ctx context.Context, query ruqi.JobQuery, decide func(time.Time, string, *ruqi.JobRecord, int) ruqi.Change) ([]ruqi.JobRecord, []ruqi.Run, error) {
+	if s.panics.Load() {
+		panic("a bug in the store")
+	}
+	return s.Store.EditJobs(ctx, query, decide)
+}
+
+// What an instance edits by itself, in its own goroutines, must not end the program when the store has a bug.
+func TestASetBackClockAndAStoreThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock, l := &wallClock{}, &logText{}
+		store := &panickyStore{Store: memory.Open(memory.Options{Now: clock.now})}
+		s := newScheduler(t, store, newRegistry(), ruqi.Options{Now: clock.now, Logger: l.logger()})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(sleeping(3 * time.Minute))}, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // the second waits for the first
+			if _, err := s.RunNow(t.Context(), "x", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		store.panics.Store(true)
+		clock.jump(-24 * time.Hour)
+		time.Sleep(2 * time.Second)
+		store.panics.Store(false)
+		if said := l.String(); !strings.Contains(said, "queued runs could not be made due after the clock was set back") || !strings.Contains(said, "a bug in the store") {
+			t.Errorf("the log says\n%s", said)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }

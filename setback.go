@@ -161,10 +161,7 @@ func (s *Scheduler) hastenAll(ctx context.Context, now time.Time) {
 			}
 		}
 		if len(ids) > 0 {
-			_, _, err := s.store.EditJobs(ctx, JobQuery{IDs: ids}, func(_ time.Time, _ string, old *JobRecord, _ int) Change {
-				return Change{Hasten: old != nil}
-			})
-			if err != nil {
+			if err := s.hastenSome(ctx, ids); err != nil {
 				s.log.Warn("queued runs could not be made due after the clock was set back", "error", err)
 				return
 			}
@@ -174,4 +171,12 @@ func (s *Scheduler) hastenAll(ctx context.Context, now time.Time) {
 			return
 		}
 	}
+}
+
+func (s *Scheduler) hastenSome(ctx context.Context, ids []string) (err error) {
+	defer guard(&err)
+	_, _, err = s.store.EditJobs(ctx, JobQuery{IDs: ids}, func(_ time.Time, _ string, old *JobRecord, _ int) Change {
+		return Change{Hasten: old != nil}
+	})
+	return err
 }

@@ -159,20 +159,40 @@ func planStartup(spec *JobSpec, active, waiting int) (state RunState, reason str
 	return RunQueued, fmt.Sprintf("%s (overlap: %s)", counts, p.Overlap), cancel
 }
 
-// cancelActive asks the running runs of a job to end.
+// cancelActive asks the active runs of a job to end, as Plan.Cancel does for a fire: those that run, and what is left of a batch. The
+// newest come first, so that nothing of a batch takes the place of what was asked to end.
 func (s *startup) cancelActive(ctx context.Context, id string) error {
-	page, err := s.store.Runs(ctx, RunQuery{Job: id, States: []RunState{RunRunning}, Limit: MaxPage})
-	if err != nil {
-		return err
-	}
-	for i := range page.Runs {
-		run, err := s.store.Cancel(ctx, page.Runs[i].ID, "a start (overlap: cancel_running)")
-		if err != nil && !errors.Is(err, ErrEnded) && !errors.Is(err, ErrNotFound) {
+	query := RunQuery{Job: id, States: []RunState{RunQueued, RunRunning}, Limit: MaxPage}
+	for {
+		page, err := s.store.Runs(ctx, query)
+		if err != nil {
 			return err
 		}
-		if err == nil {
-			s.cancelHere(&run)
+		for i := range page.Runs {
+			if run := &page.Runs[i]; run.State == RunRunning || run.Batch != 0 {
+				if err := s.cancelOne(ctx, run.ID); err != nil {
+					return err
+				}
+			}
+		}
+		if query.Cursor = page.Next; query.Cursor == "" {
+			return nil
 		}
 	}
+}
+
+// cancelOne asks a run to end; one that has ended meanwhile is as good.
+func (s *startup) cancelOne(ctx context.Context, id int64) error {
+	run, err := s.store.Cancel(ctx, id, "a start (overlap: cancel_running)")
+	switch {
+	case errors.Is(err, ErrEnded) || errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case run.State.Ended():
+		s.emitEnd(&run)
+		s.ends.tell()
+	}
+	s.cancelHere(&run)
 	return nil
 }

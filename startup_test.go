@@ -159,6 +159,30 @@ func TestWhatAStartDoesAtTheLimit(t *testing.T) {
 	}
 }
 
+// As with a newer fire, what is left of a batch is active, and not wanted any more when a start takes its place.
+func TestAStartCancelsWhatIsLeftOfABatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.Open(memory.Options{})
+		w := &world{t: t, store: store, s: newScheduler(t, store, newRegistry(), ruqi.Options{Instance: "first"})}
+		w.start()
+		begin := time.Now()
+		policy := ruqi.Policy{Overlap: ruqi.OverlapCancelRunning, Coalesce: ptr(false), RunOnStart: true}
+		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(90 * time.Second)), Policy: policy})
+		w.s.Pause()
+		time.Sleep(3*time.Minute + time.Second)
+		w.s.Resume() // three fires are due
+		time.Sleep(9 * time.Second)
+		second := starting(t, store, "second")
+		time.Sleep(30 * time.Second)
+		want := []string{"60: 181-190 cancelled", "120: --190 cancelled", "180: --190 cancelled", "190: 190-- running"}
+		if told := outcomes(begin, runs(t, w.s, "x")); !slices.Equal(told, want) {
+			t.Errorf("got %q, want %q", told, want)
+		}
+		stopping(t, second)
+		w.stop()
+	})
+}
+
 // A service that is started over and over and never comes to run anything leaves one run that waits, not one a start.
 func TestStartsThatRunNothingLeaveOneRunThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

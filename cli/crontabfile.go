@@ -38,7 +38,7 @@ func (a *app) findCrontabs(names []string, f *crontabFlags) (tables []crontabFil
 	for _, name := range names {
 		if name == "-" {
 			source := crontab.IDPart(f.user)
-			tables = append(tables, crontabFile{shown: "standard input", source: source, system: f.system})
+			tables = append(tables, crontabFile{shown: shownInput(name), source: source, system: f.system})
 			continue
 		}
 		info, err := os.Stat(name)

@@ -50,10 +50,7 @@ func (a *app) importKubernetesCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if name == "-" {
-					name = "standard input"
-				}
-				r, err := kubernetes.Read(name, data, kubernetes.Options{Zone: zone})
+				r, err := kubernetes.Read(shownInput(name), data, kubernetes.Options{Zone: zone})
 				if err != nil {
 					return usage("%v", err)
 				}
@@ -98,9 +95,17 @@ func (a *app) readInput(name string) ([]byte, error) {
 	case err != nil:
 		return nil, usage("%v", err)
 	case len(data) > jobfile.MaxSize:
-		return nil, usage("%s: larger than 16 MiB", name)
+		return nil, usage("%s: larger than 16 MiB", shownInput(name))
 	}
 	return data, nil
+}
+
+// shownInput is the name by which people are told of what readInput read.
+func shownInput(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return name
 }
 
 // errNotAll makes the exit status tell that not everything was taken; what it was has been said.

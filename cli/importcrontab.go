@@ -321,23 +321,6 @@ func crontabJobs(ctx context.Context, c *client.Client) (map[string]ruqi.Job, er
 	return jobs, err
 }
 
-// eachJob calls do with all jobs of a query, page by page.
-func eachJob(ctx context.Context, c *client.Client, query ruqi.JobQuery, do func(ruqi.Job)) error {
-	query.Limit = ruqi.MaxPage
-	for {
-		page, err := c.Jobs(ctx, query)
-		if err != nil {
-			return err
-		}
-		for _, job := range page.Jobs {
-			do(job)
-		}
-		if query.Cursor = page.Next; page.Next == "" {
-			return nil
-		}
-	}
-}
-
 // addAll adds the jobs, some batches at a time, and returns what became of each. It stops when the service fails; the error says how.
 func addAll(ctx context.Context, c *client.Client, all []lineJob, there map[string]ruqi.Job) ([]outcome, error) {
 	outcomes := make([]outcome, len(all))

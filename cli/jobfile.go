@@ -16,10 +16,7 @@ func (a *app) readJobFile(name string) ([]*jobfile.Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name == "-" {
-		name = "standard input"
-	}
-	documents, err := jobfile.Read(escape(name), data)
+	documents, err := jobfile.Read(escape(shownInput(name)), data)
 	for _, d := range documents {
 		for _, note := range d.Notes() {
 			_, _ = fmt.Fprintln(a.Stderr, "ruqi: "+escape(note)) // a hint only

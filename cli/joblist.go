@@ -187,3 +187,20 @@ func (a *app) jobRemoveCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&all, "all", false, "all jobs")
 	return cmd
 }
+
+// eachJob calls do with all jobs of a query, page by page.
+func eachJob(ctx context.Context, c *client.Client, query ruqi.JobQuery, do func(ruqi.Job)) error {
+	query.Limit = ruqi.MaxPage
+	for {
+		page, err := c.Jobs(ctx, query)
+		if err != nil {
+			return err
+		}
+		for _, job := range page.Jobs {
+			do(job)
+		}
+		if query.Cursor = page.Next; page.Next == "" {
+			return nil
+		}
+	}
+}

@@ -102,21 +102,12 @@ func (p *plan) definition(d *jobfile.Document) ([]byte, error) {
 // all returns the stored jobs that are wanted or belong to the set.
 func (p *plan) all(ctx context.Context, wanted map[string]*step) (map[string]*ruqi.Job, error) {
 	found := map[string]*ruqi.Job{}
-	query := ruqi.JobQuery{Limit: ruqi.MaxPage}
-	for {
-		page, err := p.client.Jobs(ctx, query)
-		if err != nil {
-			return nil, err
+	err := eachJob(ctx, p.client, ruqi.JobQuery{}, func(job ruqi.Job) {
+		if wanted[job.ID] != nil || job.Labels[setLabel] == p.set {
+			found[job.ID] = &job
 		}
-		for i := range page.Jobs {
-			if job := &page.Jobs[i]; wanted[job.ID] != nil || job.Labels[setLabel] == p.set {
-				found[job.ID] = job
-			}
-		}
-		if query.Cursor = page.Next; query.Cursor == "" {
-			return found, nil
-		}
-	}
+	})
+	return found, err
 }
 
 // some returns the stored jobs that are wanted.

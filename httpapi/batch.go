@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -30,7 +31,7 @@ func (a *api) registerBatch() {
 	if _, can := a.Operations.(batches); !can {
 		return
 	}
-	request := newBody("Up to 500 definitions, as they would be added alone.")
+	request := newBody(fmt.Sprintf("Up to %d definitions, as they would be added alone.", ruqi.MaxBatch))
 	register(a, huma.Operation{
 		OperationID: "add-jobs", Method: http.MethodPost, Path: "/api/v1/job-batches", Summary: "Add many jobs", Tags: []string{"jobs"},
 		Description: "Each job is added or refused for itself; the answer has an item for each, in their order.",

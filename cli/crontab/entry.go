@@ -64,7 +64,10 @@ func readEntry(text string, system bool) (e entry, fault string) {
 
 var userPattern = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*\$?$`)
 
-func userName(word string) bool { return len(word) <= 256 && userPattern.MatchString(word) }
+// mostUser is LOGIN_NAME_MAX of Linux, in bytes without its NUL.
+const mostUser = 255
+
+func userName(word string) bool { return len(word) <= mostUser && userPattern.MatchString(word) }
 
 // plainUsers are names of users on any Unix that are names of no program.
 var plainUsers = []string{"root", "www-data", "nobody", "wwwrun", "_www", "apache", "munin", "smmsp", "logcheck", "Debian-exim", "amavis"}

@@ -4,27 +4,18 @@
 package jobfile
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"unicode/utf8"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
-const (
-	// MaxSize bounds a file, in bytes: some ten thousand jobs.
-	MaxSize = 16 << 20
-
-	maxDeep = 64 // levels; a job has five, and the library that parses takes the square of their number
-)
+// MaxSize bounds a file, in bytes: some ten thousand jobs.
+const MaxSize = 16 << 20
 
 // A Document is one job of a job file: its value as JSON has it, where each part stands, and what cannot be read of it.
 type Document struct {
@@ -46,154 +37,17 @@ type place struct {
 // Read reads the documents of a file. What is wrong with one stands in it, for Check to tell; the error is for a file of which
 // nothing can be read, and is a Fault. Documents that are empty are passed over.
 func Read(name string, data []byte) ([]*Document, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors leave one
-	if fault := notUTF8(data); fault != nil {
-		fault.File = name
-		return nil, fault
-	}
-	tokens := lexer.Tokenize(string(data))
-	if fault := TooMuch(tokens, maxTold, noAnchors); fault != nil {
-		fault.File = name
-		return nil, fault
-	}
-	tokens, begins := WithoutEmpty(tokens)
-	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // a key that stands twice is told with all else
+	file, err := Parse(name, data, maxTold, noAnchors, parser.AllowDuplicateMapKey()) // a key that stands twice is told with all else
 	if err != nil {
-		return nil, notYAML(name, data, err)
+		return nil, err
 	}
 	var documents []*Document
 	for _, doc := range file.Docs {
-		if doc.Body == nil {
-			continue // only comments, or nothing, between two marks
-		}
 		d := &Document{File: name, places: map[string]place{}}
 		d.readJob(doc.Body)
 		documents = append(documents, d)
 	}
-	if len(documents) < len(begins) { // a job that is passed over in silence would be taken for one that is to be removed
-		at := begins[len(documents)].Position
-		return nil, &Fault{File: name, Line: at.Line, Column: at.Column, Message: "not YAML that can be read whole; a document here or before it is lost"}
-	}
 	return documents, nil
-}
-
-// WithoutEmpty leaves out comments, and the marks of documents without content: after two marks on end the parser loses the rest
-// of the file, in silence. It returns the tokens with which the other documents begin, too.
-func WithoutEmpty(tokens token.Tokens) (kept, begins token.Tokens) {
-	kept = make(token.Tokens, 0, len(tokens))
-	var mark *token.Token
-	empty := true
-	for _, t := range tokens {
-		switch t.Type {
-		case token.CommentType:
-			continue
-		case token.DocumentHeaderType:
-			mark, empty = t, true
-			continue
-		case token.DocumentEndType:
-			if !empty {
-				kept = append(kept, t)
-			}
-			mark, empty = nil, true
-			continue
-		}
-		if mark != nil {
-			kept, mark = append(kept, mark), nil
-		}
-		if empty {
-			begins, empty = append(begins, t), false
-		}
-		kept = append(kept, t)
-	}
-	return kept, begins
-}
-
-// notUTF8 names the place of the first bytes that are no text.
-func notUTF8(data []byte) *Fault {
-	line := 1
-	for part := range bytes.Lines(data) {
-		for column := 1; len(part) > 0; column++ {
-			r, size := utf8.DecodeRune(part)
-			if r == utf8.RuneError && size == 1 {
-				return &Fault{Line: line, Column: column, Message: "not UTF-8"}
-			}
-			part = part[size:]
-		}
-		line++
-	}
-	return nil
-}
-
-// notYAML tells what the parser says.
-func notYAML(name string, data []byte, err error) *Fault {
-	fault := &Fault{File: name, Message: fmt.Sprintf("not YAML: %v", err)}
-	var told yaml.Error
-	if errors.As(err, &told) && told.GetToken() != nil {
-		at := told.GetToken().Position
-		fault.Line, fault.Column, fault.Message = at.Line, at.Column, told.GetMessage()
-		if sign := signInFront(data, at.Line); sign != "" {
-			fault.Message += fmt.Sprintf("; a text that begins with %s must stand in quotes", sign)
-		}
-	}
-	return fault
-}
-
-// signInFront returns the sign at the beginning of a value of the line that YAML keeps for itself, and people mean as text: the
-// star of a cron expression above all.
-func signInFront(data []byte, line int) string {
-	n := 0
-	for part := range bytes.Lines(data) {
-		if n++; n == line {
-			if found := reserved.FindSubmatch(part); found != nil {
-				return string(found[1])
-			}
-			break
-		}
-	}
-	return ""
-}
-
-// TooMuch refuses, before it is parsed, what no file of jobs has and the parser takes the square of its length for, in time and
-// memory: deep nesting, lists that follow on each other, and more anchors and aliases than most, of which told tells.
-func TooMuch(tokens token.Tokens, most int, told string) *Fault {
-	flow, anchors := 0, 0
-	var blocks []int // columns
-	fault := func(t *token.Token, message string) *Fault {
-		return &Fault{Line: t.Position.Line, Column: t.Position.Column, Message: message}
-	}
-	for _, t := range tokens {
-		column := t.Position.Column
-		switch t.Type {
-		case token.AnchorType, token.AliasType, token.TagType, token.MergeKeyType:
-			if anchors++; anchors > most {
-				return fault(t, told)
-			}
-		case token.SequenceStartType, token.MappingStartType:
-			if p := t.Prev; p != nil && (p.Type == token.SequenceEndType || p.Type == token.MappingEndType) && p.Position.Line == t.Position.Line {
-				return fault(t, "not YAML: a comma is missing")
-			}
-			flow++
-		case token.SequenceEndType, token.MappingEndType:
-			flow = max(flow-1, 0)
-		case token.DocumentHeaderType, token.DocumentEndType:
-			flow, blocks = 0, blocks[:0]
-		case token.MappingValueType, token.SequenceEntryType, token.MappingKeyType:
-			if flow > 0 {
-				break
-			}
-			if t.Type == token.MappingValueType && t.Prev != nil {
-				column = t.Prev.Position.Column // of its key
-			}
-			for len(blocks) > 0 && blocks[len(blocks)-1] >= column {
-				blocks = blocks[:len(blocks)-1]
-			}
-			blocks = append(blocks, column)
-		}
-		if flow+len(blocks) > maxDeep {
-			return fault(t, fmt.Sprintf("more than %d levels deep", maxDeep))
-		}
-	}
-	return nil
 }
 
 // wrong notes a fault at the pointer.

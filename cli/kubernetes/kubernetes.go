@@ -3,19 +3,15 @@
 package kubernetes
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
 
 	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/internal/duration"
@@ -50,6 +46,9 @@ const (
 	lastBackoff         = 6 * time.Minute
 	defaultGrace        = 30 * time.Second
 )
+
+// mostRetries is the most that policy.retry.max takes.
+const mostRetries = 100
 
 // maxAnchors bounds the anchors, aliases, tags and merges of a file: more than anybody writes.
 const maxAnchors = 1000
@@ -112,29 +111,12 @@ type container struct {
 // Read reads the documents of a file. Its error is for a file that is not YAML in UTF-8.
 func Read(name string, data []byte, options Options) (Result, error) {
 	var r Result
-	data = bytes.TrimPrefix(data, []byte("\uFEFF")) // a byte order mark
-	if !utf8.Valid(data) {
-		return r, fmt.Errorf("%s: not UTF-8", name)
-	}
-	tokens := lexer.Tokenize(string(data))
-	if fault := jobfile.TooMuch(tokens, maxAnchors, fmt.Sprintf("more than %d anchors, aliases, merges and tags", maxAnchors)); fault != nil {
-		fault.File = name
-		return r, fault
-	}
-	tokens, _ = jobfile.WithoutEmpty(tokens) // templates leave documents without content
-	file, err := parser.Parse(tokens, 0)
+	file, err := jobfile.Parse(name, data, maxAnchors, fmt.Sprintf("more than %d anchors, aliases, merges and tags", maxAnchors))
 	if err != nil {
-		var fault yaml.Error
-		if errors.As(err, &fault) && fault.GetToken() != nil {
-			at := fault.GetToken().Position
-			return r, fmt.Errorf("%s:%d:%d: %s", name, at.Line, at.Column, fault.GetMessage())
-		}
-		return r, fmt.Errorf("%s: not YAML: %w", name, err)
+		return r, err
 	}
 	for _, doc := range file.Docs {
-		if doc.Body != nil {
-			r.document(name, doc.Body, options)
-		}
+		r.document(name, doc.Body, options)
 	}
 	return r, nil
 }
@@ -281,9 +263,9 @@ func (m *manifest) job(options Options) (job Job, faults []string) {
 	if template.BackoffLimit != nil {
 		limit = *template.BackoffLimit
 	}
-	if limit > 100 {
-		note("backoffLimit %d: 100 retries are the most here", limit)
-		limit = 100
+	if limit > mostRetries {
+		note("backoffLimit %d: %d retries are the most here", limit, mostRetries)
+		limit = mostRetries
 	}
 	if limit > 0 {
 		policy["retry"] = map[string]any{"max": limit, "delay": duration.Format(firstBackoff), "backoff": "exponential", "max_delay": duration.Format(lastBackoff)}

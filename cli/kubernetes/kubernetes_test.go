@@ -253,7 +253,7 @@ func TestTextsThatAreNotUTF8(t *testing.T) {
 	if r, err := kubernetes.Read("x.yaml", []byte("\uFEFF"+fmt.Sprintf(one, "", "", fmt.Sprintf(command, "ü"))), kubernetes.Options{}); err != nil || len(r.Jobs) != 1 {
 		t.Errorf("with a byte order mark: %d jobs, %v, %v", len(r.Jobs), r.Refused, err)
 	}
-	if _, err := kubernetes.Read("x.yaml", fmt.Appendf(nil, one, "", "", fmt.Sprintf(command, "\xfc")), kubernetes.Options{}); err == nil || err.Error() != "x.yaml: not UTF-8" {
+	if _, err := kubernetes.Read("x.yaml", fmt.Appendf(nil, one, "", "", fmt.Sprintf(command, "\xfc")), kubernetes.Options{}); err == nil || err.Error() != "x.yaml:15:30: not UTF-8" {
 		t.Errorf("in Latin-1: %v", err)
 	}
 }

@@ -39,7 +39,7 @@ const (
 	mostFiles     = 1 << 30
 	mostProcesses = 1 << 22 // the most ids of processes that Linux has
 	maskDigits    = 3
-	mostUser      = 255
+	mostUser      = 255 // LOGIN_NAME_MAX of Linux, without its NUL
 )
 
 // none reports that nothing is bounded.

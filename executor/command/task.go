@@ -156,7 +156,7 @@ func (t *Task) String() string {
 	}
 	quoted := make([]string, len(t.argv))
 	for i, arg := range t.argv {
-		quoted[i] = quote(arg)
+		quoted[i] = argv.Quote(arg)
 	}
 	return strings.Join(quoted, " ")
 }
@@ -296,15 +296,4 @@ func validName(name string) bool {
 		}
 	}
 	return name != ""
-}
-
-// quote writes one argument as a POSIX shell would read it back.
-func quote(arg string) string {
-	plain := func(r rune) bool {
-		return r >= utf8.RuneSelf || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_@%+=:,./-", r)
-	}
-	if arg != "" && strings.IndexFunc(arg, func(r rune) bool { return !plain(r) }) < 0 {
-		return arg
-	}
-	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }

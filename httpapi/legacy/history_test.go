@@ -43,15 +43,6 @@ func (s *site) run(id, name string, what speech) ruqi.Run {
 	return run
 }
 
-func (s *site) until(what string, so func() bool) {
-	s.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			s.t.Fatalf("not within 30s: %s", what)
-		}
-	}
-}
-
 func TestARowOfHistory(t *testing.T) {
 	s := serve(t, legacy.Settings{})
 	run := s.run("a/b", "名", speech{Text: []byte("hello\n")})

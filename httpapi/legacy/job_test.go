@@ -418,11 +418,7 @@ func TestResumingWhatCanNeverRunRemovesIt(t *testing.T) {
 	if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "kept", Trigger: trigger.Date(time.Now()), Task: command.Shell("true")}, ruqi.Fail); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if time.Now().In(shanghai(t)).Format("2006-01-02 15:04:05.000000") > soon {
-			break
-		}
-	}
+	s.until("the date has passed", func() bool { return time.Now().In(shanghai(t)).Format("2006-01-02 15:04:05.000000") > soon })
 	s.history("kept", 1)
 	for _, id := range []string{"j", "kept"} {
 		if a := s.call("ERR", "/ruqi/resume_job", "job_id", id); a.reason != "no next run time" {
@@ -456,33 +452,22 @@ func TestDatesFireOnceAndAreGone(t *testing.T) {
 	if rows, total := s.list("/ruqi/get_history?job_id=past"); total != 0 || len(rows) != 0 {
 		t.Errorf("what was missed is in the history: %v", rows)
 	}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		rows, _ := s.list("/ruqi/get_jobs")
-		if len(rows) == 0 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("still there: %s", ids(rows))
-		}
-	}
+	s.until("no job is left", func() bool { rows, _ := s.list("/ruqi/get_jobs"); return len(rows) == 0 })
 }
 
 // runs waits until a job has n rows that have ended, of any kind, and returns them.
 func (s *site) runs(id string, n int) []ruqi.Run {
 	s.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	var ended []ruqi.Run
+	s.until(fmt.Sprintf("%d rows of %s have ended", n, id), func() bool {
 		page, err := s.Runs(s.t.Context(), ruqi.RunQuery{Job: id})
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		ended := slices.DeleteFunc(page.Runs, func(r ruqi.Run) bool { return !r.State.Ended() })
-		if len(ended) >= n {
-			return ended
-		}
-		if time.Now().After(end) {
-			s.t.Fatalf("%d rows of %s, want %d", len(ended), id, n)
-		}
-	}
+		ended = slices.DeleteFunc(page.Runs, func(r ruqi.Run) bool { return !r.State.Ended() })
+		return len(ended) >= n
+	})
+	return ended
 }
 
 func TestCallsAreSentAndJudged(t *testing.T) {

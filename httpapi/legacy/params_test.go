@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/httpapi"
@@ -234,16 +233,12 @@ func TestStatusAndWakeup(t *testing.T) {
 		t.Errorf("%s", a.text)
 	}
 	shape := regexp.MustCompile(`^\{"stat":"OK","data":\{"wait_seconds":3[56]\d\d\.\d{6},"check_time":"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)","next_wakeup_time":"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)"\}\}\n$`)
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		a := s.do("GET", "/ruqi/status", "")
-		if parts := shape.FindStringSubmatch(a.text); parts != nil {
-			if parts[2] != s.job("j").text("next_run_time") || parts[1] >= parts[2] {
-				t.Errorf("%s, the job runs at %s", a.text, s.job("j").text("next_run_time"))
-			}
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal(a.text)
-		}
+	var parts []string
+	s.until("the status tells of the job", func() bool {
+		parts = shape.FindStringSubmatch(s.do("GET", "/ruqi/status", "").text)
+		return parts != nil
+	})
+	if next := s.job("j").text("next_run_time"); parts[2] != next || parts[1] >= parts[2] {
+		t.Errorf("%s, the job runs at %s", parts[0], next)
 	}
 }

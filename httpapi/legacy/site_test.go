@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -273,19 +274,28 @@ func (s *site) job(id string) row {
 	return shape.Data
 }
 
-// history waits until a job has n executions that have ended, and returns them.
-func (s *site) history(id string, n int) []row {
+// patience is for what takes a second or less on an idle machine.
+const patience = 30 * time.Second
+
+// until asks until it is so; what the service does in its own goroutines has no event here.
+func (s *site) until(what string, so func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(30 * time.Second); ; {
-		list, total := s.list("/ruqi/get_history?job_id=" + id)
-		if total >= n {
-			return list
-		}
+	for end := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.t.Fatalf("%d executions of %s, want %d: %v", total, id, n, list)
+			s.t.Fatalf("not within %v: %s", patience, what)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// history waits until a job has n executions that have ended, and returns them.
+func (s *site) history(id string, n int) (list []row) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("%d executions of %s have ended", n, id), func() bool {
+		var total int
+		list, total = s.list("/ruqi/get_history?job_id=" + id)
+		return total >= n
+	})
+	return list
 }
 
 // inZone serves in another zone. The site must be idle: its scheduler has the zone it was made with.

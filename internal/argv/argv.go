@@ -1,11 +1,12 @@
-// Package argv splits a text into the arguments of a program as a POSIX shell splits its words, and does nothing else that a
-// shell does: nothing is expanded, looked up or started, and what would end a command or connect two ($ ` * ~ ; | & < > #) is
+// Package argv splits a text into the arguments of a program as a POSIX shell splits its words, and quotes them so that they are split
+// back. It does nothing else that a shell does: nothing is expanded, looked up or started, and what would end a command or connect two ($ ` * ~ ; | & < > #) is
 // a character like any other.
 package argv
 
 import (
 	"errors"
 	"strings"
+	"unicode/utf8"
 )
 
 // What is wrong with a text that cannot be split.
@@ -112,4 +113,15 @@ func (s *splitter) end() {
 		s.word.Reset()
 		s.inWord = false
 	}
+}
+
+// Quote writes one argument as Split, and a POSIX shell, would read it back. One that needs no quotes has none.
+func Quote(arg string) string {
+	plain := func(r rune) bool {
+		return r >= utf8.RuneSelf || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_@%+=:,./-", r)
+	}
+	if arg != "" && strings.IndexFunc(arg, func(r rune) bool { return !plain(r) }) < 0 {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }

@@ -53,10 +53,7 @@ func TestWhatIsNoCommandIsRefused(t *testing.T) {
 	}
 }
 
-// quote writes a word so that Split, as a shell, reads it back.
-func quote(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
-
-// FuzzSplit tries that no text panics, that words written with quotes are read back, and that a text without what a shell
+// FuzzSplit tries that no text panics, that words which Quote wrote are read back, and that a text without what a shell
 // gives a meaning to is split as a shell splits it.
 func FuzzSplit(f *testing.F) {
 	shell, err := exec.LookPath("sh")
@@ -76,7 +73,7 @@ func FuzzSplit(f *testing.F) {
 		}
 		quoted := make([]string, len(words))
 		for i, word := range words {
-			quoted[i] = quote(word)
+			quoted[i] = argv.Quote(word)
 		}
 		again, err := argv.Split(strings.Join(quoted, " "))
 		if err != nil || !slices.Equal(again, words) {
