@@ -244,6 +244,13 @@ func TestOnlyListedProgramsAreStarted(t *testing.T) {
 		"a name found elsewhere":      `"argv":["tool"],"env":{"PATH":"` + evil + `:` + dir + `"}`,
 		"a program that brings along": `"argv":["` + tool + `"],"env":{"LD_PRELOAD":"/x.so"}`,
 		"a shell's own start":         `"argv":["` + tool + `"],"env":{"BASH_ENV":"/x","SHELLOPTS":"xtrace","PS4":"$(x)"}`,
+		"code of its own for Python":  `"argv":["` + tool + `"],"env":{"PYTHONUSERBASE":"/x"}`,
+		"code of its own at home":     `"argv":["` + tool + `"],"env":{"HOME":"/x"}`,
+		"code of its own for Perl":    `"argv":["` + tool + `"],"env":{"PERLLIB":"/x"}`,
+		"code of its own for Java":    `"argv":["` + tool + `"],"env":{"JDK_JAVA_OPTIONS":"-javaagent:/x"}`,
+		"code of its own for Lua":     `"argv":["` + tool + `"],"env":{"LUA_INIT_5_4":"@/x"}`,
+		"code of its own for OpenSSL": `"argv":["` + tool + `"],"env":{"OPENSSL_CONF":"/x"}`,
+		"code of its own for zsh":     `"argv":["` + tool + `"],"env":{"ZDOTDIR":"/x"}`,
 	} {
 		if status, text := s.post(task(members)); status != 422 || !strings.Contains(text, "/task/") {
 			t.Errorf("%s: %d: %s", name, status, text)
