@@ -23,7 +23,8 @@ const (
 	// MaxSize bounds a file, in bytes: some ten thousand jobs.
 	MaxSize = 16 << 20
 
-	maxDeep = 64 // levels; a job has five, and the library that parses takes the square of their number
+	maxDeep = 64     // levels; a job has five, and the library that parses takes the square of their number
+	maxWide = 10_000 // members of a mapping, with which it is the same; of params, the widest, 64 KiB hold fewer
 )
 
 // A Document is one job of a job file: its value as JSON has it, where each part stands, and what cannot be read of it.
@@ -153,11 +154,14 @@ func signInFront(data []byte, line int) string {
 	return ""
 }
 
+// A block is a list or a mapping that is written by indentation.
+type block struct{ column, members int }
+
 // TooMuch refuses, before it is parsed, what no file of jobs has and the parser takes the square of its length for, in time and
-// memory: deep nesting, lists that follow on each other, and more anchors and aliases than most, of which told tells.
+// memory: deep nesting, wide mappings, lists that follow on each other, and more anchors and aliases than most, of which told tells.
 func TooMuch(tokens token.Tokens, most int, told string) *Fault {
 	flow, anchors := 0, 0
-	var blocks []int // columns
+	var blocks []block
 	fault := func(t *token.Token, message string) *Fault {
 		return &Fault{Line: t.Position.Line, Column: t.Position.Column, Message: message}
 	}
@@ -184,10 +188,20 @@ func TooMuch(tokens token.Tokens, most int, told string) *Fault {
 			if t.Type == token.MappingValueType && t.Prev != nil {
 				column = t.Prev.Position.Column // of its key
 			}
-			for len(blocks) > 0 && blocks[len(blocks)-1] >= column {
+			b := block{column: column}
+			for len(blocks) > 0 && blocks[len(blocks)-1].column >= column {
+				if last := blocks[len(blocks)-1]; last.column == column {
+					b = last
+				}
 				blocks = blocks[:len(blocks)-1]
 			}
-			blocks = append(blocks, column)
+			if t.Type == token.MappingValueType {
+				b.members++
+			}
+			if b.members > maxWide {
+				return fault(t.Prev, fmt.Sprintf("more than %d members in one mapping", maxWide))
+			}
+			blocks = append(blocks, b)
 		}
 		if flow+len(blocks) > maxDeep {
 			return fault(t, fmt.Sprintf("more than %d levels deep", maxDeep))
