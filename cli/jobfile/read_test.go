@@ -58,6 +58,7 @@ func TestWhatIsWrongIsToldWithItsPlace(t *testing.T) {
 		"a bomb of anchors":                    {strings.Repeat("&a ", 100_000), "f.yaml:1:"},
 		"deep lists":                           {strings.Repeat("[", 1_000_000), "f.yaml:1:65: more than 64 levels deep"},
 		"deep blocks":                          {strings.Repeat("- ", 100_000), "f.yaml:1:129: more than 64 levels deep"},
+		"an id as long as a file":              {"colour: red\nid: " + strings.Repeat("é", 1<<20) + "\n" + trigger + task, "f.yaml:2:1: id: 1048576 characters; accepted are at most 255"},
 		"a wide mapping":                       {strings.Repeat("a: 1\n", 10_001), "f.yaml:10001:1: more than 10000 members in one mapping"},
 		"deep mappings":                        {strings.Repeat("{a: ", 100_000), "more than 64 levels deep"},
 		"lists without a comma":                {strings.Repeat("[]", 100_000), "f.yaml:1:3: not YAML: a comma is missing"},
