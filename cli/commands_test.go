@@ -164,6 +164,29 @@ func TestAFileOfCommandsTakesEveryMember(t *testing.T) {
 	s.fails(2, `task.umask: 022 was read as the number 18; write 18, or "022" in quotes`, "job", "add", "--file", file, "--on-conflict", "replace")
 }
 
+func TestCommandsHaveNothingOfWhatTheServiceWasGivenOpen(t *testing.T) {
+	lock, err := os.Create(filepath.Join(t.TempDir(), "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lock.Close() }() // nothing is written
+	dir := t.TempDir()
+	cmd := program(t, dir, "serve", "--listen", "127.0.0.1:0", "--store", "memory:")
+	const first = 3 // descriptor of the first of ExtraFiles
+	cmd.ExtraFiles = []*os.File{lock, lock}
+	s := start(t, dir, cmd)
+	for name, members := range map[string]string{"as it is": "", "by way of the wrapper": `,"umask":"022"`} {
+		definition := fmt.Sprintf(`{"id":"x","trigger":{"kind":"interval","every":"1h"},"task":{"kind":"command","command":"for n in %d %d; do [ ! -e /dev/fd/$n ] || echo $n; done"%s}}`, first, first+1, members)
+		if status, text := s.post(definition); status != 201 {
+			t.Fatalf("%d: %s", status, text)
+		}
+		if state, text := s.said("x"); state != "succeeded" || text != "" {
+			t.Errorf("%s: it is %s, and of the service's descriptors it has %q", name, state, text)
+		}
+		s.ok("job", "remove", "x")
+	}
+}
+
 func TestAUserIsLookedUpWhenAJobIsAdded(t *testing.T) {
 	s := serve(t, t.TempDir(), "--store", "memory:")
 	status, text := s.post(`{"id":"u","trigger":{"kind":"interval","every":"1h"},"task":{"kind":"command","command":"id -un","user":"` + other + `"}}`)
@@ -221,6 +244,13 @@ func TestOnlyListedProgramsAreStarted(t *testing.T) {
 		"a name found elsewhere":      `"argv":["tool"],"env":{"PATH":"` + evil + `:` + dir + `"}`,
 		"a program that brings along": `"argv":["` + tool + `"],"env":{"LD_PRELOAD":"/x.so"}`,
 		"a shell's own start":         `"argv":["` + tool + `"],"env":{"BASH_ENV":"/x","SHELLOPTS":"xtrace","PS4":"$(x)"}`,
+		"code of its own for Python":  `"argv":["` + tool + `"],"env":{"PYTHONUSERBASE":"/x"}`,
+		"code of its own at home":     `"argv":["` + tool + `"],"env":{"HOME":"/x"}`,
+		"code of its own for Perl":    `"argv":["` + tool + `"],"env":{"PERLLIB":"/x"}`,
+		"code of its own for Java":    `"argv":["` + tool + `"],"env":{"JDK_JAVA_OPTIONS":"-javaagent:/x"}`,
+		"code of its own for Lua":     `"argv":["` + tool + `"],"env":{"LUA_INIT_5_4":"@/x"}`,
+		"code of its own for OpenSSL": `"argv":["` + tool + `"],"env":{"OPENSSL_CONF":"/x"}`,
+		"code of its own for zsh":     `"argv":["` + tool + `"],"env":{"ZDOTDIR":"/x"}`,
 	} {
 		if status, text := s.post(task(members)); status != 422 || !strings.Contains(text, "/task/") {
 			t.Errorf("%s: %d: %s", name, status, text)

@@ -246,6 +246,7 @@ func (a *app) nameFlags(names map[string]string) {
 
 // serve runs the service until ctx ends or a signal comes.
 func (a *app) serve(ctx context.Context, s settings) (err error) {
+	keepDescriptors()
 	logger := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: s.level}))
 	s.scheduler.Logger = logger
 	if s.scheduler.Zone == nil {

@@ -56,7 +56,8 @@ func DecodeDefinition(registry *ruqi.Registry, id string, data []byte) (ruqi.Job
 // Patch returns the job's definition with a JSON merge patch (RFC 7396) laid over
 // its shape. Two things are our own: a trigger or task whose kind changes is replaced
 // whole, since members of one kind mean nothing in another; and a read-only member that
-// the patch would change is refused rather than passed over.
+// the patch would change is refused rather than passed over. A patch is laid over what its sender has been shown: of a task that it changes,
+// secrets that it does not give are masked in the definition returned.
 func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, error) {
 	var faults ruqi.Faults
 	if _, err := object.Read(patch, func(string, string, string, ...any) {}); err != nil {
@@ -65,7 +66,11 @@ func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, e
 	if err := object.Check(patch, faults.Add); err != nil { // what stands twice, at any depth
 		return ruqi.JobSpec{}, malformed(err)
 	}
-	shape, err := FromJob(job)
+	shown := job
+	if task, ok := job.Task.(ruqi.Masker); ok {
+		shown.Task = task.Masked()
+	}
+	shape, err := FromJob(shown)
 	if err != nil {
 		return ruqi.JobSpec{}, err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/object"
@@ -70,6 +71,9 @@ func (d *Document) Faults(err error) []error {
 	return faults
 }
 
+// longestID is how long an id may be, in characters.
+const longestID = 255
+
 // Check reads the job with a registry, as far as it knows its kinds: what is wrong is found before anything is sent, and
 // all of it is told. Functions, and kinds that the registry does not know, are for the service to judge.
 func (d *Document) Check(registry *ruqi.Registry) []error {
@@ -80,13 +84,14 @@ func (d *Document) Check(registry *ruqi.Registry) []error {
 	if err != nil {
 		return []error{err}
 	}
-	var invalid *ruqi.InvalidError
-	if _, err = wire.DecodeNew(registry, text); err == nil {
-		return nil
-	} else if !errors.As(err, &invalid) {
+	own := &ruqi.InvalidError{}
+	if n := utf8.RuneCountInString(d.ID()); n > longestID { // it could not even be asked for
+		own.Faults = append(own.Faults, ruqi.Fault{Pointer: "/id", Message: fmt.Sprintf("%d characters; accepted are at most %d", n, longestID)})
+	}
+	invalid := &ruqi.InvalidError{}
+	if _, err = wire.DecodeNew(registry, text); err != nil && !errors.As(err, &invalid) {
 		return []error{d.Fault("", err.Error())}
 	}
-	own := &ruqi.InvalidError{}
 	for _, f := range invalid.Faults {
 		part, member, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
 		known, _ := d.value[part].(map[string]any)

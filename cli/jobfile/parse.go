@@ -14,7 +14,10 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-const maxDeep = 64 // levels; a job has five, and the library that parses takes the square of their number
+const (
+	maxDeep = 64     // levels; a job has five, and the library that parses takes the square of their number
+	maxWide = 10_000 // members of a mapping, with which it is the same; of params, the widest, 64 KiB hold fewer
+)
 
 // Parse parses the documents of a file, those without content left out. It refuses, before it is parsed, what costs the library more
 // than a file is worth; most bounds the anchors, aliases, merges and tags in it, and told is said of one more. A file of which it cannot be
@@ -119,11 +122,14 @@ func signInFront(data []byte, line int) string {
 	return ""
 }
 
+// A block is a list or a mapping that is written by indentation.
+type block struct{ column, members int }
+
 // tooMuch refuses, before it is parsed, what no file of jobs has and the parser takes the square of its length for, in time and
-// memory: deep nesting, lists that follow on each other, and more anchors and aliases than most, of which told tells.
+// memory: deep nesting, wide mappings, lists that follow on each other, and more anchors and aliases than most, of which told tells.
 func tooMuch(tokens token.Tokens, most int, told string) *Fault {
 	flow, anchors := 0, 0
-	var blocks []int // columns
+	var blocks []block
 	fault := func(t *token.Token, message string) *Fault {
 		return &Fault{Line: t.Position.Line, Column: t.Position.Column, Message: message}
 	}
@@ -150,10 +156,20 @@ func tooMuch(tokens token.Tokens, most int, told string) *Fault {
 			if t.Type == token.MappingValueType && t.Prev != nil {
 				column = t.Prev.Position.Column // of its key
 			}
-			for len(blocks) > 0 && blocks[len(blocks)-1] >= column {
+			b := block{column: column}
+			for len(blocks) > 0 && blocks[len(blocks)-1].column >= column {
+				if last := blocks[len(blocks)-1]; last.column == column {
+					b = last
+				}
 				blocks = blocks[:len(blocks)-1]
 			}
-			blocks = append(blocks, column)
+			if t.Type == token.MappingValueType {
+				b.members++
+			}
+			if b.members > maxWide {
+				return fault(t.Prev, fmt.Sprintf("more than %d members in one mapping", maxWide))
+			}
+			blocks = append(blocks, b)
 		}
 		if flow+len(blocks) > maxDeep {
 			return fault(t, fmt.Sprintf("more than %d levels deep", maxDeep))

@@ -58,6 +58,8 @@ func TestWhatIsWrongIsToldWithItsPlace(t *testing.T) {
 		"a bomb of anchors":                    {strings.Repeat("&a ", 100_000), "f.yaml:1:"},
 		"deep lists":                           {strings.Repeat("[", 1_000_000), "f.yaml:1:65: more than 64 levels deep"},
 		"deep blocks":                          {strings.Repeat("- ", 100_000), "f.yaml:1:129: more than 64 levels deep"},
+		"an id as long as a file":              {"colour: red\nid: " + strings.Repeat("é", 1<<20) + "\n" + trigger + task, "f.yaml:2:1: id: 1048576 characters; accepted are at most 255"},
+		"a wide mapping":                       {strings.Repeat("a: 1\n", 10_001), "f.yaml:10001:1: more than 10000 members in one mapping"},
 		"deep mappings":                        {strings.Repeat("{a: ", 100_000), "more than 64 levels deep"},
 		"lists without a comma":                {strings.Repeat("[]", 100_000), "f.yaml:1:3: not YAML: a comma is missing"},
 		"a member twice":                       {"id: x\nid: y\n", `f.yaml:2:1: "id" stands twice`},
@@ -77,6 +79,20 @@ func TestWhatIsWrongIsToldWithItsPlace(t *testing.T) {
 	} {
 		if got := check(t, c.text); !strings.Contains(got, c.want) {
 			t.Errorf("%s: want %q:\n%.300s", name, c.want, got)
+		}
+	}
+}
+
+// A bound for mappings is none for the items of a list, nor for the members of many mappings.
+func TestLongListsAreRead(t *testing.T) {
+	for name, text := range map[string]string{
+		"scalars":              "a:\n" + strings.Repeat("- 1\n", 10_001),
+		"mappings":             "a:\n" + strings.Repeat("- b: 1\n", 10_001),
+		"mappings of mappings": "a:\n" + strings.Repeat("- b:\n    c: 1\n  d: 2\n", 5_001),
+		"a wide mapping":       strings.Repeat("a: 1\n", 10_000),
+	} {
+		if _, err := jobfile.Read("f", []byte(text)); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

@@ -263,6 +263,7 @@ func TestWhatNoManifestHasIsNotParsed(t *testing.T) {
 	for text, want := range map[string]string{
 		strings.Repeat("[", 1_000_000):        "x.yaml:1:65: more than 64 levels deep",
 		strings.Repeat("- ", 100_000):         "x.yaml:1:129: more than 64 levels deep",
+		strings.Repeat("a:\n", 1_000_000):     "x.yaml:10001:1: more than 10000 members in one mapping",
 		strings.Repeat("a: *b\n", 1001) + "c": "x.yaml:1001:4: more than 1000 anchors, aliases, merges and tags",
 	} {
 		if _, err := kubernetes.Read("x.yaml", []byte(text), kubernetes.Options{}); err == nil || err.Error() != want {

@@ -82,14 +82,30 @@ func (e *Executor) allowedProgram(t *Task, environ []string) error {
 	return ruqi.Invalid(pointer, path, "not among the programs that may be started here; it is named by its whole path, or found in PATH")
 }
 
-// loads reports whether a variable changes what the loader of programs, or a shell before its first command, runs.
+// loaders are the variables by which interpreters, a virtual machine or a library that many programs share take code, or the place of
+// code, before a program's first line: those of Python, Perl, Ruby, Node.js, Java, .NET, PHP, Tcl, R, make, zsh, glibc and OpenSSL. Below HOME, too, Python and zsh
+// find such code.
+var loaders = []string{
+	"HOME",
+	"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE", "PYTHONPLATLIBDIR", "PYTHONEXECUTABLE", "PYTHONPYCACHEPREFIX", "PYTHONBREAKPOINT", "PYTHONWARNINGS",
+	"PERL5OPT", "PERL5LIB", "PERLLIB", "PERL5DB", "RUBYOPT", "RUBYLIB", "GEM_HOME", "GEM_PATH", "BUNDLE_GEMFILE", "NODE_OPTIONS", "NODE_PATH",
+	"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "DOTNET_STARTUP_HOOKS", "PHPRC", "PHP_INI_SCAN_DIR", "TCLLIBPATH",
+	"R_PROFILE", "R_PROFILE_USER", "R_ENVIRON", "R_ENVIRON_USER", "R_LIBS", "R_LIBS_USER", "MAKEFILES", "MAKEFLAGS", "GNUMAKEFLAGS", "ZDOTDIR", "GCONV_PATH",
+	"OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES",
+}
+
+// loads reports whether a variable changes what the loader of programs, an interpreter, or a shell before its first command, runs.
 func loads(name string) bool {
 	switch name {
-	case "ENV", "SHELLOPTS", "PS4", "IFS", "PROMPT_COMMAND", "GCONV_PATH", "NODE_OPTIONS", "PERL5OPT", "PERL5LIB", "PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP",
-		"RUBYOPT", "RUBYLIB", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS":
+	case "ENV", "SHELLOPTS", "PS4", "IFS", "PROMPT_COMMAND":
 		return true
 	}
-	return strings.HasPrefix(name, "LD_") || strings.HasPrefix(name, "DYLD_") || strings.HasPrefix(name, "BASH")
+	for _, prefix := range []string{"LD_", "DYLD_", "BASH", "LUA_", "CORECLR_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return slices.Contains(loaders, name)
 }
 
 // accepted lists what may be given.

@@ -28,8 +28,8 @@ func (t *Task) Masked() ruqi.Task {
 		c.setURL(before + ruqi.Mask + after)
 	}
 	c.headers = maps.Clone(t.headers)
-	for name := range c.headers {
-		if isSecret(name) {
+	for name, value := range c.headers {
+		if isSecret(name) && value != "" { // nothing is no secret, and could not be kept
 			c.headers[name] = ruqi.Mask
 		}
 	}
@@ -37,7 +37,7 @@ func (t *Task) Masked() ruqi.Task {
 }
 
 // Unmasked returns the task with the secrets of stored where ruqi.Mask stands. They are for the place they were sent to: a task with
-// another scheme, host or port must be given them anew.
+// another scheme, host or port, or another header Host, by which servers that share an address are told apart, must be given them anew.
 func (t *Task) Unmasked(stored ruqi.Task) (ruqi.Task, error) {
 	old, _ := stored.(*Task)
 	var faults ruqi.Faults
@@ -47,6 +47,8 @@ func (t *Task) Unmasked(stored ruqi.Task) (ruqi.Task, error) {
 			faults.Add(pointer, "", "%s stands for a secret that is not shown, and there is none to keep", ruqi.Mask)
 		case !sameOrigin(old.url, t.url):
 			faults.Add(pointer, "", "is kept only for the scheme, host and port it was given for; give it anew")
+		case !strings.EqualFold(old.headers["Host"], t.headers["Host"]):
+			faults.Add(pointer, "", "is kept only for the header Host it was given for; give it anew")
 		}
 		return secret
 	}

@@ -30,6 +30,7 @@ func TestMasked(t *testing.T) {
 		{"a call", webhook.Call(`http://u:p@h/#"#@:"`), `{"kind":"webhook","call":"http://u:********@h/#\"#@:\""}`},
 		{"headers", webhook.Request("", "http://h").WithHeader("authorization", "a").WithHeader("Cookie", "b").WithHeader("X-Hub-Signature", "c").WithHeader("Accept", "d"),
 			`{"kind":"webhook","url":"http://h","headers":{"Accept":"d","Authorization":"********","Cookie":"********","X-Hub-Signature":"********"}}`},
+		{"an empty header", webhook.Request("", "http://h").WithHeader("X-Token", ""), `{"kind":"webhook","url":"http://h","headers":{"X-Token":""}}`},
 	} {
 		before := jsonOf(t, c.task)
 		masked := c.task.Masked()
@@ -60,6 +61,7 @@ func TestUnmaskedRefuses(t *testing.T) {
 		{"another scheme", webhook.Request("", "http://user:p@h:1").WithHeader("X-Token", "a"), []string{"/url", "/headers/X-Token"}},
 		{"another host", webhook.Request("", "https://user:p@i:1").WithHeader("X-Token", "a"), []string{"/url", "/headers/X-Token"}},
 		{"another port", webhook.Request("", "https://user:p@h").WithHeader("X-Token", "a"), []string{"/url", "/headers/X-Token"}},
+		{"another Host", webhook.Request("", "https://user:p@h:1").WithHeader("X-Token", "a").WithHeader("host", "i"), []string{"/url", "/headers/X-Token"}},
 		{"the same place", webhook.Request("PUT", "https://other:p@H:1/q").WithHeader("X-Token", "a"), nil},
 	} {
 		task, err := given.Unmasked(c.stored)

@@ -128,6 +128,19 @@ func TestSecretsOfHeadersAreKeptAndNotShown(t *testing.T) {
 	if status, said := s.answer("PUT", "/api/v1/jobs/hook", elsewhere); status != http.StatusUnprocessableEntity || !strings.Contains(said, "/task/headers/Authorization") || !strings.Contains(said, "give it anew") {
 		t.Errorf("another host: %d %s", status, said)
 	}
+	for _, patch := range []string{
+		`{"task":{"url":"http://elsewhere.example/"}}`,
+		`{"task":{"url":"` + strings.Replace(receiver.URL, "http:", "https:", 1) + `"}}`,
+		`{"task":{"headers":{"Host":"elsewhere.example"}}}`,
+	} {
+		status, said := s.answer("PATCH", "/api/v1/jobs/hook", patch)
+		if status != http.StatusUnprocessableEntity || !strings.Contains(said, "/task/headers/Authorization") || !strings.Contains(said, "/task/headers/X-Api-Key") || !strings.Contains(said, "give it anew") {
+			t.Errorf("%s: %d %s", patch, status, said)
+		}
+	}
+	if got := run(); got != want {
+		t.Errorf("after changes that were refused, %+v is sent", got)
+	}
 	var shape map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(got), &shape); err != nil {
 		t.Fatal(err)
