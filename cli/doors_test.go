@@ -51,7 +51,11 @@ func TestCronJobsOfKubernetesAreTakenOver(t *testing.T) {
 	if out := s.ok("run", "logs", lastRun(s, "month-end")); out != "two words $(date) it's 100%\n" {
 		t.Errorf("it said %q", out)
 	}
-	s.ok("import", "k8s", file("03-multi-doc.yaml"), file("01-beta-folded.yaml"))
+	for line := range strings.Lines(s.ok("import", "k8s", file("03-multi-doc.yaml"), file("01-beta-folded.yaml"))) {
+		if !strings.HasPrefix(line, "unchanged ") {
+			t.Errorf("importing twice changes nothing, and it says %q", line)
+		}
+	}
 	for id, version := range s.versions() {
 		if version != first[id] {
 			t.Errorf("importing %s twice changed it", id)
