@@ -131,7 +131,11 @@ func (f *jobFlags) names(pointer string) string {
 		return "--" + flag
 	}
 	for p := pointer; p != ""; p = p[:strings.LastIndexByte(p, '/')] {
-		if flag, known := flagOf[p]; known {
+		flag, known := flagOf[p]
+		if known && p != pointer && (p == "/task/limits" || p == "/task/env") {
+			return flag + ": " + strings.NewReplacer("~1", "/", "~0", "~").Replace(pointer[len(p)+1:]) // the flag may be given again: which one it is
+		}
+		if known {
 			return flag
 		}
 		if p == "/trigger" {
