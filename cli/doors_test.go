@@ -51,7 +51,11 @@ func TestCronJobsOfKubernetesAreTakenOver(t *testing.T) {
 	if out := s.ok("run", "logs", lastRun(s, "month-end")); out != "two words $(date) it's 100%\n" {
 		t.Errorf("it said %q", out)
 	}
-	s.ok("import", "k8s", file("03-multi-doc.yaml"), file("01-beta-folded.yaml"))
+	for line := range strings.Lines(s.ok("import", "k8s", file("03-multi-doc.yaml"), file("01-beta-folded.yaml"))) {
+		if !strings.HasPrefix(line, "unchanged ") {
+			t.Errorf("importing twice changes nothing, and it says %q", line)
+		}
+	}
 	for id, version := range s.versions() {
 		if version != first[id] {
 			t.Errorf("importing %s twice changed it", id)
@@ -128,6 +132,10 @@ func TestWebhooksOfTheService(t *testing.T) {
 	s.fails(2, "--header", "job", "add", "x", "--every", "1h", "--webhook", target.URL, "--header", "nonsense")
 	s.fails(2, "--webhook", "job", "add", "x", "--every", "1h", "--webhook", "ftp://example.com")
 	s.fails(2, "not both", "job", "add", "x", "--every", "1h", "--webhook", target.URL, "--command", "true")
+	s.fails(2, "--stdin: is for commands, not for --webhook", "job", "add", "x", "--every", "1h", "--webhook", target.URL, "--stdin", "text")
+	s.fails(2, "--limit: is for commands, not for --webhook", "job", "modify", "hook", "--webhook", target.URL, "--limit", "open_files=9")
+	s.ok("job", "modify", "hook", "--webhook", target.URL, "--user", "none")
+	s.fails(2, "--header: is for --webhook, not for commands", "job", "add", "x", "--every", "1h", "--header", "A: b", "--command", "true")
 
 	// SR01: without leave the service reaches nothing inside, at add and at run.
 	guarded := serve(t, t.TempDir(), "--store", "memory:")

@@ -18,6 +18,7 @@ import (
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/cli/kubernetes"
+	"github.com/ruqi-dev/ruqi/client"
 )
 
 func (a *app) importCommand() *cobra.Command {
@@ -144,7 +145,7 @@ func (a *app) importJobs(ctx context.Context, found kubernetes.Result, dryRun bo
 			if err != nil {
 				return err
 			}
-			added, how, err := c.AddDefinition(ctx, text, ruqi.Replace)
+			added, how, err := replaceOne(ctx, c, text)
 			var invalid *ruqi.InvalidError
 			if errors.As(err, &invalid) {
 				for _, f := range invalid.Faults {
@@ -156,7 +157,7 @@ func (a *app) importJobs(ctx context.Context, found kubernetes.Result, dryRun bo
 			if err != nil {
 				return errors.Join(err, a.printChanged(jobs, done...))
 			}
-			jobs, done = append(jobs, added), append(done, string(how))
+			jobs, done = append(jobs, added), append(done, how)
 		}
 		if err := a.printChanged(jobs, done...); err != nil {
 			return err
@@ -166,6 +167,26 @@ func (a *app) importJobs(ctx context.Context, found kubernetes.Result, dryRun bo
 		return errNotAll
 	}
 	return nil
+}
+
+// replaceOne adds a job or puts it in the place of the one there is, and says what that came to: a batch tells whether anything changed.
+func replaceOne(ctx context.Context, c *client.Client, definition json.RawMessage) (ruqi.Job, string, error) {
+	all, err := c.AddDefinitions(ctx, []json.RawMessage{definition}, ruqi.Replace)
+	if err != nil {
+		return ruqi.Job{}, "", err
+	}
+	return all[0].Job, howAdded(all[0]), all[0].Err
+}
+
+// howAdded is what a job that was to be replaced has become.
+func howAdded(a ruqi.Addition) string {
+	switch {
+	case a.Added == ruqi.Created:
+		return "created"
+	case a.Changed:
+		return "changed"
+	}
+	return "unchanged"
 }
 
 // say tells of something on standard error. What it says may come from files of others.

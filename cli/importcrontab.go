@@ -393,16 +393,12 @@ func (b *batch) add(ctx context.Context, c *client.Client, outcomes []outcome) e
 		return err
 	}
 	for n, a := range added {
-		how := "unchanged"
+		how := howAdded(a)
 		switch {
 		case a.Err != nil && !errors.Is(a.Err, ruqi.ErrInvalid) && !errors.Is(a.Err, ruqi.ErrExists):
 			return a.Err
 		case a.Err != nil:
 			how = ""
-		case a.Added == ruqi.Created:
-			how = "created"
-		case a.Changed:
-			how = "changed"
 		}
 		outcomes[b.places[n]] = outcome{a.Job, how, a.Err}
 	}
