@@ -22,3 +22,26 @@ func OpenCgroupsIn(dir string) error {
 
 // GroupPrefix begins the names of the groups of runs.
 const GroupPrefix = groupPrefix
+
+// Enable makes the controllers of a directory that stands for a group bound those within it, write standing for the kernel. It
+// returns the names of those that do.
+func Enable(dir string, mine bool, write func(path, text string) error) []string {
+	return enable(dir, mine, write).names()
+}
+
+// A BoundGroup is a directory that stands for the group of a run, with controllers.
+type BoundGroup struct {
+	c *cgroups
+	g *cgroup
+}
+
+// NewBoundGroup has the named controllers.
+func NewBoundGroup(dir string, memory, pids bool) BoundGroup {
+	return BoundGroup{&cgroups{has: controllers{memory, pids}}, &cgroup{dir: dir}}
+}
+
+// Bound bounds the group and returns what is left for its processes one by one.
+func (b BoundGroup) Bound(l Limits) Limits { return b.c.bound(b.g, l) }
+
+// Notes says which limits it came to.
+func (b BoundGroup) Notes(l Limits) []string { return b.g.notes(l) }

@@ -18,11 +18,13 @@ type Limits struct {
 	// CPUTime is the time on the CPU that one process may use, in whole seconds. At its end the process gets SIGXCPU, which
 	// ends it unless it takes the signal; five seconds later it is killed.
 	CPUTime time.Duration
-	// MemoryBytes is the address space that one process may have; what it asks for beyond fails.
+	// MemoryBytes is the memory that the run's processes may use together, without swap, where it has a control group that bounds
+	// memory (Options.Cgroups): beyond it they are killed. Elsewhere it is the address space that one process may have; what it asks for beyond fails.
 	MemoryBytes int64
 	// OpenFiles is how many files one process may hold open.
 	OpenFiles int64
-	// Processes is how many processes and threads the task's user may have, those of other tasks counted in. Root is not bound by it.
+	// Processes is how many processes and threads the run may have, where it has a control group that bounds them. Elsewhere it is how many
+	// the task's user may have, those of other tasks counted in; root is not bound by it then.
 	Processes int64
 }
 
