@@ -100,7 +100,7 @@ func (f *jobFlags) limitPairs(faults *ruqi.Faults) any {
 		}
 		n, err := sizeOf(text)
 		if err != nil {
-			faults.Add("/task/limits/"+key, text, "%s: %v", key, err)
+			faults.Add("/task/limits/"+key, text, "%v", err)
 			continue
 		}
 		given[key] = n

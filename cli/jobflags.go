@@ -12,6 +12,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/duration"
+	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
@@ -131,7 +132,11 @@ func (f *jobFlags) names(pointer string) string {
 		return "--" + flag
 	}
 	for p := pointer; p != ""; p = p[:strings.LastIndexByte(p, '/')] {
-		if flag, known := flagOf[p]; known {
+		flag, known := flagOf[p]
+		if known && p != pointer && (p == "/task/limits" || p == "/task/env") {
+			return flag + ": " + strings.Join(object.Names(pointer[len(p):]), ".") // the flag may be given again: which one it is
+		}
+		if known {
 			return flag
 		}
 		if p == "/trigger" {
