@@ -132,6 +132,10 @@ func TestWebhooksOfTheService(t *testing.T) {
 	s.fails(2, "--header", "job", "add", "x", "--every", "1h", "--webhook", target.URL, "--header", "nonsense")
 	s.fails(2, "--webhook", "job", "add", "x", "--every", "1h", "--webhook", "ftp://example.com")
 	s.fails(2, "not both", "job", "add", "x", "--every", "1h", "--webhook", target.URL, "--command", "true")
+	s.fails(2, "--stdin: is for commands, not for --webhook", "job", "add", "x", "--every", "1h", "--webhook", target.URL, "--stdin", "text")
+	s.fails(2, "--limit: is for commands, not for --webhook", "job", "modify", "hook", "--webhook", target.URL, "--limit", "open_files=9")
+	s.ok("job", "modify", "hook", "--webhook", target.URL, "--user", "none")
+	s.fails(2, "--header: is for --webhook, not for commands", "job", "add", "x", "--every", "1h", "--header", "A: b", "--command", "true")
 
 	// SR01: without leave the service reaches nothing inside, at add and at run.
 	guarded := serve(t, t.TempDir(), "--store", "memory:")

@@ -292,6 +292,12 @@ func (f *jobFlags) task(faults *ruqi.Faults, argv []string) members {
 	case len(argv) > 0:
 		t["kind"], t["argv"] = "command", argv
 	}
+	switch t["kind"] {
+	case "webhook":
+		f.refuse(faults, "is for commands, not for --webhook", "env", "dir", "user", "umask", "nice", "login", "stdin", "limit")
+	case "command":
+		f.refuse(faults, "is for --webhook, not for commands", "method", "header", "body", "expect")
+	}
 	if f.given("env") {
 		t["env"] = f.pairs(faults, "/task/env", f.env)
 	}
@@ -438,6 +444,21 @@ func (f *jobFlags) tagList(faults *ruqi.Faults) []string {
 		faults.Add("/tags", none, "none takes all tags away, and so stands alone")
 	}
 	return f.tags
+}
+
+// refuse refuses flags of another kind of task. Those that take something away do no harm.
+func (f *jobFlags) refuse(faults *ruqi.Faults, why string, flags ...string) {
+	for _, flag := range flags {
+		value := strings.Trim(f.set.Lookup(flag).Value.String(), "[]")
+		if !f.given(flag) || f.change && (value == none || value == "false") {
+			continue
+		}
+		pointer := map[string]string{"limit": "/task/limits", "header": "/task/headers"}[flag]
+		if pointer == "" {
+			pointer = "/task/" + flag
+		}
+		faults.Add(pointer, "", "%s", why)
+	}
 }
 
 // pairs reads K=V. In a change "none" alone takes all away, and K- one.
