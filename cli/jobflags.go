@@ -12,6 +12,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/duration"
+	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
@@ -133,7 +134,7 @@ func (f *jobFlags) names(pointer string) string {
 	for p := pointer; p != ""; p = p[:strings.LastIndexByte(p, '/')] {
 		flag, known := flagOf[p]
 		if known && p != pointer && (p == "/task/limits" || p == "/task/env") {
-			return flag + ": " + strings.NewReplacer("~1", "/", "~0", "~").Replace(pointer[len(p)+1:]) // the flag may be given again: which one it is
+			return flag + ": " + strings.Join(object.Names(pointer[len(p):]), ".") // the flag may be given again: which one it is
 		}
 		if known {
 			return flag
