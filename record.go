@@ -1,11 +1,14 @@
 package ruqi
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/ruqi-dev/ruqi/internal/secret"
 )
 
 // record turns a complete definition into what the store keeps. The caller sets state, times and version.
@@ -95,6 +98,46 @@ func (u unreadable) Kind() string                     { return u.kind }
 func (u unreadable) MarshalJSON() ([]byte, error)     { return u.data, nil }
 func (u unreadable) String() string                   { return fmt.Sprintf("unreadable %s", u.kind) }
 func (u unreadable) Needs() string                    { return u.kind }
+
+// Masked implements Masker for what is not known: what is named as a secret, and passwords of URLs, at any depth.
+func (u unreadable) Masked() Task {
+	var value any
+	d := json.NewDecoder(bytes.NewReader(u.data))
+	d.UseNumber()
+	if d.Decode(&value) != nil {
+		return u
+	}
+	data, err := json.Marshal(masked(value))
+	if err != nil {
+		return u
+	}
+	return unreadable{u.kind, data}
+}
+
+// Unmasked implements Masker. Nobody can write what is not known here.
+func (u unreadable) Unmasked(Task) (Task, error) { return u, nil }
+
+func masked(value any) any {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, member := range v {
+			if text, ok := member.(string); ok && text != "" && secret.Named(name) {
+				v[name] = Mask
+			} else {
+				v[name] = masked(member)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = masked(v[i])
+		}
+	case string:
+		if before, password, after := secret.SplitPassword(v); password != "" {
+			return before + Mask + after
+		}
+	}
+	return value
+}
 
 // maxDecoded bounds the decoded definitions kept: at about 1 KiB each, 128 MiB for a store of that many jobs. To decode one
 // takes a tenth of a millisecond, some ten times what a fire costs else.

@@ -183,3 +183,32 @@ func TestBadInputNamesEveryField(t *testing.T) {
 		t.Errorf("a refused job was half added: %d, %v", page.Total, err)
 	}
 }
+
+// Of a task that cannot be read, the API shows no secrets either; the job itself keeps them.
+func TestATaskThatCannotBeReadIsMasked(t *testing.T) {
+	store := memory.Open(memory.Options{})
+	s := newScheduler(t, store, newRegistry(), ruqi.Options{})
+	const task = `{"headers":{"Accept":"text/plain","X-Api-Key":"s1"},"kind":"moon","n":1.50,"nested":[{"token":"s2","n":null}],"url":"https://u:s3@h/p"}`
+	_, _, err := store.EditJobs(t.Context(), ruqi.JobQuery{IDs: []string{"odd"}}, func(_ time.Time, id string, _ *ruqi.JobRecord, _ int) ruqi.Change {
+		return ruqi.Change{Job: &ruqi.JobRecord{ID: id, Name: id, State: ruqi.JobPaused, Pool: "default", Needs: "moon", MaxInstances: 1, Version: 1,
+			Spec: []byte(`{"v":1,"trigger":{"kind":"moon"},"task":` + task + `}`)}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	job, err := s.Job(t.Context(), "odd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	masker, ok := job.Task.(ruqi.Masker)
+	if !ok {
+		t.Fatalf("it is shown as it is: %T", job.Task)
+	}
+	const want = `{"headers":{"Accept":"text/plain","X-Api-Key":"********"},"kind":"moon","n":1.50,"nested":[{"n":null,"token":"********"}],"url":"https://u:********@h/p"}`
+	if got, err := masker.Masked().MarshalJSON(); err != nil || string(got) != want {
+		t.Errorf("it is shown as %s, %v", got, err)
+	}
+	if got, err := job.Task.MarshalJSON(); err != nil || string(got) != task {
+		t.Errorf("it is kept as %s, %v", got, err)
+	}
+}

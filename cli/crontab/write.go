@@ -353,8 +353,8 @@ func cronCommand(command, stdin string) (text, why string) {
 		return b.String(), ""
 	}
 	last := strings.HasSuffix(stdin, "\n")
-	if strings.HasSuffix(stdin, "\\\n") {
-		stdin = strings.TrimSuffix(stdin, "\n") // cron adds it; said, the backslash would take it
+	if rest := strings.TrimSuffix(stdin, "\n"); rest != "" && !strings.HasSuffix(rest, "\n") {
+		stdin = rest // cron adds it; said, a backslash before it would take it
 	}
 	switch {
 	case escaped:

@@ -154,7 +154,7 @@ SHELL=/bin/sh
 # paused: 0 5 * * * sleep 1
 
 CRON_TZ=Asia/Tokyo
-0 9 * * * cat%one,%%two 5\%%
+0 9 * * * cat%one,%%two 5\%
 
 # Not in this table:
 # d: it is paused; its line is a comment

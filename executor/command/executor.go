@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"os/user"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -74,6 +75,11 @@ func New(options Options) *Executor {
 		environ: baseEnviron(environ), nonce: rand.Text(),
 		disabled: options.Disabled, programs: slices.Clone(options.Programs), users: slices.Clone(options.Users),
 		owner: ownAccount().name,
+	}
+	for _, name := range e.users {
+		if _, err := user.Lookup(name); err != nil {
+			log.Warn("a user that commands may run as is not known here", "user", name)
+		}
 	}
 	if options.Subreaper {
 		becomeSubreaper(log)

@@ -8,28 +8,21 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/object"
+	"github.com/ruqi-dev/ruqi/internal/secret"
 )
 
 var _ ruqi.Masker = (*Task)(nil)
-
-// secretWords are what the names of headers hold whose values are secret.
-var secretWords = []string{"auth", "cookie", "credential", "key", "password", "secret", "session", "signature", "token"}
-
-func isSecret(header string) bool {
-	name := strings.ToLower(header)
-	return slices.ContainsFunc(secretWords, func(word string) bool { return strings.Contains(name, word) })
-}
 
 // Masked returns the task with ruqi.Mask in the place of the url's password and of the values of headers whose names say that
 // they are secret: Authorization, Cookie, X-Api-Key and the like. Path, query and body are shown to whoever may look at jobs.
 func (t *Task) Masked() ruqi.Task {
 	c := *t
-	if before, password, after := splitPassword(t.url); password != "" {
+	if before, password, after := secret.SplitPassword(t.url); password != "" {
 		c.setURL(before + ruqi.Mask + after)
 	}
 	c.headers = maps.Clone(t.headers)
 	for name, value := range c.headers {
-		if isSecret(name) && value != "" { // nothing is no secret, and could not be kept
+		if secret.Named(name) && value != "" { // nothing is no secret, and could not be kept
 			c.headers[name] = ruqi.Mask
 		}
 	}
@@ -41,23 +34,23 @@ func (t *Task) Masked() ruqi.Task {
 func (t *Task) Unmasked(stored ruqi.Task) (ruqi.Task, error) {
 	old, _ := stored.(*Task)
 	var faults ruqi.Faults
-	keep := func(pointer, secret string) string {
+	keep := func(pointer, value string) string {
 		switch {
-		case secret == "":
+		case value == "":
 			faults.Add(pointer, "", "%s stands for a secret that is not shown, and there is none to keep", ruqi.Mask)
 		case !sameOrigin(old.url, t.url):
 			faults.Add(pointer, "", "is kept only for the scheme, host and port it was given for; give it anew")
 		case !strings.EqualFold(old.headers["Host"], t.headers["Host"]):
 			faults.Add(pointer, "", "is kept only for the header Host it was given for; give it anew")
 		}
-		return secret
+		return value
 	}
 	if old == nil {
 		old = &Task{}
 	}
 	c := *t
-	if before, password, after := splitPassword(t.url); password == ruqi.Mask {
-		_, kept, _ := splitPassword(old.url)
+	if before, password, after := secret.SplitPassword(t.url); password == ruqi.Mask {
+		_, kept, _ := secret.SplitPassword(old.url)
 		pointer := "/url"
 		if t.call != "" {
 			pointer = "/call"
@@ -66,7 +59,7 @@ func (t *Task) Unmasked(stored ruqi.Task) (ruqi.Task, error) {
 	}
 	c.headers = maps.Clone(t.headers)
 	for _, name := range slices.Sorted(maps.Keys(c.headers)) {
-		if isSecret(name) && c.headers[name] == ruqi.Mask {
+		if secret.Named(name) && c.headers[name] == ruqi.Mask {
 			c.headers[name] = keep(object.Pointer("headers", name), old.headers[name])
 		}
 	}
@@ -82,25 +75,6 @@ func (t *Task) setURL(text string) {
 		t.call = text + t.call[len(t.url):]
 	}
 	t.url = text
-}
-
-// splitPassword cuts a url around its password, which is left as it was written. It is empty where the url has none.
-func splitPassword(text string) (before, password, after string) {
-	scheme, rest, _ := strings.Cut(text, "//")
-	authority := rest
-	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
-		authority = rest[:end]
-	}
-	at := strings.LastIndexByte(authority, '@')
-	if at < 0 {
-		return text, "", ""
-	}
-	user, password, _ := strings.Cut(authority[:at], ":")
-	before = scheme + "//" + user + ":"
-	if password == "" {
-		return text, "", ""
-	}
-	return before, password, rest[at:]
 }
 
 func sameOrigin(a, b string) bool {
