@@ -48,9 +48,10 @@ func (s *Scheduler) AddJobs(ctx context.Context, specs []JobSpec, onConflict OnC
 		return nil, err
 	}
 	all := make([]Addition, len(specs))
+	place := map[string]int{} // by id
 	for from := 0; from < len(specs); from += MaxBatch {
 		to := min(from+MaxBatch, len(specs))
-		if err := s.addBatch(ctx, specs[from:to], onConflict, all[from:to]); err != nil {
+		if err := s.addBatch(ctx, specs[from:to], onConflict, all[from:to], place); err != nil {
 			return nil, err
 		}
 	}
@@ -58,14 +59,13 @@ func (s *Scheduler) AddJobs(ctx context.Context, specs []JobSpec, onConflict OnC
 }
 
 // addBatch adds jobs in one step.
-func (s *Scheduler) addBatch(ctx context.Context, specs []JobSpec, onConflict OnConflict, all []Addition) error {
+func (s *Scheduler) addBatch(ctx context.Context, specs []JobSpec, onConflict OnConflict, all []Addition, place map[string]int) error {
 	checked := make([]JobSpec, len(specs))
-	place := map[string]int{} // by id
 	var ids []string
 	for i, spec := range specs {
 		spec, err := s.complete(spec, nil)
 		if _, twice := place[spec.ID]; err == nil && twice {
-			err = Invalid("/id", spec.ID, "stands twice in one batch")
+			err = Invalid("/id", spec.ID, "stands twice among the jobs to add")
 		}
 		if err != nil {
 			all[i].Err = err
@@ -165,6 +165,9 @@ func (s *Scheduler) create(spec JobSpec, now time.Time) (Change, error) {
 	first, err := firstOf(&spec, nil, now)
 	if err != nil {
 		return Change{}, err
+	}
+	if isPast(&spec, first, now) {
+		return s.past(&spec, nil, *first, now)
 	}
 	return s.write(&spec, nil, first)
 }

@@ -175,9 +175,9 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 	s.blocked.Store(claimed.Next != nil && !claimed.Next.After(claimed.Now) && (full || len(claimed.Jobs) == 0))
 	s.looks.note(claimed.Now, claimed.Next)
 	jump := s.watch.see(&clocks{store: claimed.Now, asked: asked, answered: time.Now()})
-	if s.holdRescues(jump); jump < 0 {
-		s.reanchorAll(ctx)
-		s.hastenAll(ctx, claimed.Now)
+	s.holdRescues(jump)
+	if s.setBack = s.setBack || jump < 0; s.setBack { // a failover, which sets clocks back, is when the store is away
+		s.setBack = !s.reanchorAll(ctx) || !s.hastenAll(ctx, claimed.Now)
 	}
 	var started []*activeRun
 	if s.lease.holds(owner) {

@@ -99,6 +99,21 @@ func neverFires(spec *JobSpec, now time.Time) error {
 	return Invalid("/trigger", "", "never fires")
 }
 
+// past makes the change that stores a definition whose only fire was too long ago to be run: the fire is recorded, and the job has finished.
+func (s *Scheduler) past(spec *JobSpec, old *JobRecord, last fire, now time.Time) (Change, error) {
+	change, err := s.write(spec, old, nil)
+	if err == nil && change.Job.State == JobActive {
+		change.Job.State, change.Job.Reason = JobFinished, noFiresLeft
+		change.Runs = []Run{newRun(change.Job, spec, CauseSchedule, last, RunMissed, fmt.Sprintf("too late: due %s before it was set", duration.Format(now.Sub(last.nominal).Truncate(time.Second))))}
+	}
+	return change, err
+}
+
+// isPast reports whether a fire was taken by AcceptPast alone, without a grace that would judge it when it is claimed.
+func isPast(spec *JobSpec, first *fire, now time.Time) bool {
+	return spec.AcceptPast && spec.Policy.MisfireGrace == nil && first != nil && first.nominal.Before(now.Add(-pastAllowance))
+}
+
 // write makes the change that stores a definition with its next fire, nil where it has none.
 func (s *Scheduler) write(spec *JobSpec, old *JobRecord, next *fire) (Change, error) {
 	rec, err := s.record(spec)
@@ -140,11 +155,16 @@ func (s *Scheduler) redefine(old *JobRecord, given JobSpec, now time.Time) (Chan
 		if err != nil {
 			return Change{}, err
 		}
-		change, err := s.write(&spec, old, first)
+		write := s.write
+		if isPast(&spec, first, now) {
+			last := *first
+			write = func(spec *JobSpec, old *JobRecord, _ *fire) (Change, error) { return s.past(spec, old, last, now) }
+		}
+		change, err := write(&spec, old, first)
 		if err != nil {
 			return Change{}, err
 		}
-		change.Runs = s.settle(old, now, "its trigger was changed before it could start")
+		change.Runs = append(s.settle(old, now, "its trigger was changed before it could start"), change.Runs...)
 		usedUp(change.Job, &spec, old.RunCount)
 		return change, nil
 	}

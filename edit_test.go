@@ -359,20 +359,27 @@ func TestParamsWithoutNUL(t *testing.T) {
 
 // A date that has passed by more than its grace is refused, or, where the caller accepts it, recorded as missed.
 func TestAPastDateThatIsAcceptedIsRecordedAsMissed(t *testing.T) {
+	seconds := 30 * time.Second
+	for name, grace := range map[string]*time.Duration{"with a grace": &seconds, "without one": nil} {
+		t.Run(name, func(t *testing.T) { pastDates(t, grace) })
+	}
+}
+
+func pastDates(t *testing.T, grace *time.Duration) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		defer w.stop()
-		grace := 30 * time.Second
 		spec := func(id string, ago time.Duration, accept bool) ruqi.JobSpec {
-			return ruqi.JobSpec{ID: id, Trigger: trigger.Date(time.Now().Add(-ago)), Task: ruqi.Do(nothing), AcceptPast: accept, Policy: ruqi.Policy{MisfireGrace: &grace, DeleteWhenFinished: true}}
+			return ruqi.JobSpec{ID: id, Trigger: trigger.Date(time.Now().Add(-ago)), Task: ruqi.Do(nothing), AcceptPast: accept, Policy: ruqi.Policy{MisfireGrace: grace, DeleteWhenFinished: true}}
 		}
 		if _, _, err := w.s.AddJob(t.Context(), spec("refused", time.Hour, false), ruqi.Fail); !errors.Is(err, ruqi.ErrInvalid) {
 			t.Errorf("a past date is taken: %v", err)
 		}
 		w.add(spec("late", time.Hour, true))
 		w.add(spec("in time", 20*time.Second, true))
-		w.add(ruqi.JobSpec{ID: "moved", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MisfireGrace: &grace, DeleteWhenFinished: true}})
+		w.add(ruqi.JobSpec{ID: "moved", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MisfireGrace: grace, DeleteWhenFinished: true}})
 		if _, err := w.s.ModifyJob(t.Context(), "moved", func(job *ruqi.Job) error {
 			if job.AcceptPast {
 				t.Error("the request is stored")

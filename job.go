@@ -240,6 +240,8 @@ const (
 const (
 	DefaultPage = 50
 	MaxPage     = 1000
+	// MaxOffset bounds JobQuery.Offset and RunQuery.Offset: whoever passes over more goes by a Cursor.
+	MaxOffset = 1<<31 - 1
 )
 
 // A JobPage is one page of jobs.

@@ -240,3 +240,47 @@ func TestASetBackClockAndAStoreThatPanics(t *testing.T) {
 		}
 	})
 }
+
+// An awayAtJump store is away for edits as often as it is told to.
+type awayAtJump struct {
+	*memory.Store
+	away atomic.Int32
+}
+
+func (s *awayAtJump) EditJobs(ctx context.Context, query ruqi.JobQuery, decide func(time.Time, string, *ruqi.JobRecord, int) ruqi.Change) ([]ruqi.JobRecord, []ruqi.Run, error) {
+	if s.away.Add(-1) >= 0 {
+		return nil, nil, fmt.Errorf("away: %w", ruqi.ErrUnavailable)
+	}
+	return s.Store.EditJobs(ctx, query, decide)
+}
+
+// A failover sets the clock back just when the store is away: what could not be brought in line with it then is later.
+func TestASetBackClockAndAStoreThatIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := &wallClock{}
+		store := &awayAtJump{Store: memory.Open(memory.Options{Now: clock.now})}
+		s := newScheduler(t, store, newRegistry(), ruqi.Options{Now: clock.now})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(3 * time.Minute)), Policy: ruqi.Policy{Overlap: ruqi.OverlapQueueOne}}, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2*time.Minute + 30*time.Second) // one runs, one waits
+		store.away.Store(4)
+		clock.jump(-24 * time.Hour)
+		time.Sleep(10 * time.Minute)
+		n := 0
+		for _, run := range runs(t, s, "x") {
+			if run.State == ruqi.RunSucceeded {
+				n++
+			}
+		}
+		if n < 3 {
+			t.Errorf("in ten minutes after the clock was set back %d runs of three minutes have ended", n)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -146,6 +146,9 @@ func checkOffset(faults *Faults, offset int, cursor string) {
 	if offset < 0 {
 		faults.Add("/offset", fmt.Sprint(offset), "negative")
 	}
+	if offset > MaxOffset {
+		faults.Add("/offset", fmt.Sprint(offset), "more than %d", MaxOffset)
+	}
 	if offset > 0 && cursor != "" {
 		faults.Add("/offset", fmt.Sprint(offset), "stands beside a cursor; give one of them")
 	}

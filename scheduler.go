@@ -41,6 +41,7 @@ type Scheduler struct {
 	blocked   atomic.Bool   // the last claim left something due: the end of a run may free it
 	claiming  chan struct{} // holds one token while a claim is made and its runs are registered
 	outage    outage        // what claims know of it; under claiming
+	setBack   bool          // the clock was, and not all has been brought in line with it yet; under claiming
 	aside     atomic.Int32  // what the last claim left aside for it
 	doubt     atomic.Bool   // a claim failed in a way that may have happened in the store all the same
 	writing   chan struct{} // holds one token while output is on its way to the store

@@ -2,6 +2,7 @@ package ruqi
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"time"
@@ -66,14 +67,14 @@ func (w *clockWatch) see(now *clocks) time.Duration {
 
 // reanchorAll is called when the clock was set back. Times of day that come again are not run
 // again, but a job that runs every so often must not fall silent until the old time is reached: its
-// trigger begins anew from now.
-func (s *Scheduler) reanchorAll(ctx context.Context) {
+// trigger begins anew from now. It reports false when the store was away: then it is to be done again, which harms nobody.
+func (s *Scheduler) reanchorAll(ctx context.Context) bool {
 	query := JobQuery{State: JobActive, Limit: MaxPage}
 	for {
 		page, err := s.store.Jobs(ctx, query)
 		if err != nil {
 			s.log.Warn("jobs could not be read after the clock was set back", "error", err)
-			return
+			return !errors.Is(err, ErrUnavailable)
 		}
 		var ids []string
 		for i := range page.Jobs {
@@ -82,12 +83,12 @@ func (s *Scheduler) reanchorAll(ctx context.Context) {
 		if len(ids) > 0 {
 			if err := s.reanchorSome(ctx, ids); err != nil {
 				s.log.Warn("jobs could not be anchored anew after the clock was set back", "error", err)
-				return
+				return !errors.Is(err, ErrUnavailable)
 			}
 		}
 		if query.Cursor = page.Next; query.Cursor == "" {
 			s.kick()
-			return
+			return true
 		}
 	}
 }
@@ -145,14 +146,14 @@ func (s *Scheduler) reanchor(now time.Time, old *JobRecord) Change {
 }
 
 // hastenAll is called when the clock was set back. Fires that wait, the rest of batches and what was started by hand were due when they
-// were written, and are not to wait until that time comes again.
-func (s *Scheduler) hastenAll(ctx context.Context, now time.Time) {
+// were written, and are not to wait until that time comes again. It reports false as reanchorAll does.
+func (s *Scheduler) hastenAll(ctx context.Context, now time.Time) bool {
 	query := RunQuery{States: []RunState{RunQueued}, Limit: MaxPage}
 	for {
 		page, err := s.store.Runs(ctx, query)
 		if err != nil {
 			s.log.Warn("queued runs could not be read after the clock was set back", "error", err)
-			return
+			return !errors.Is(err, ErrUnavailable)
 		}
 		var ids []string
 		for i := range page.Runs {
@@ -163,12 +164,12 @@ func (s *Scheduler) hastenAll(ctx context.Context, now time.Time) {
 		if len(ids) > 0 {
 			if err := s.hastenSome(ctx, ids); err != nil {
 				s.log.Warn("queued runs could not be made due after the clock was set back", "error", err)
-				return
+				return !errors.Is(err, ErrUnavailable)
 			}
 		}
 		if query.Cursor = page.Next; query.Cursor == "" {
 			s.kick()
-			return
+			return true
 		}
 	}
 }

@@ -18,24 +18,34 @@ type startup struct {
 	passed map[string]bool
 }
 
-// runOnStart queues what is to run on start. While the store is away it goes on in the background.
+// startupStep is how many jobs are seen to in one step: few enough that it holds them for milliseconds, also where each row is a
+// way to the server and back.
+const startupStep = 50
+
+// runOnStart queues what is to run on start, and returns when that is done or ctx ends. It goes on in the background then, as
+// while the store is away: an end of ctx in the middle of a step would leave unknown what has been queued.
 func (s *Scheduler) runOnStart(ctx context.Context) {
 	start := &startup{Scheduler: s, at: s.lease.lastClocks().store, passed: map[string]bool{}}
-	if start.once(ctx) {
-		return
-	}
+	tried := make(chan struct{})
 	s.loops.Go(func() {
-		for backoff := firstBackoff; ; backoff = min(2*backoff, lastBackoff) {
+		done := start.once(s.loopsEnd)
+		close(tried)
+		for backoff := firstBackoff; !done; backoff = min(2*backoff, lastBackoff) {
 			select {
 			case <-time.After(backoff):
 			case <-s.loopsEnd.Done():
 				return
 			}
-			if start.once(s.loopsEnd) {
-				return
+			if state := s.state.Load(); state == stateStopping || state == stateEnding {
+				return // nothing new is begun
 			}
+			done = start.once(s.loopsEnd)
 		}
 	})
+	select {
+	case <-tried:
+	case <-ctx.Done():
+	}
 }
 
 // once sees to all jobs that are left, and reports false when it is to be tried again.
@@ -44,7 +54,7 @@ func (s *startup) once(ctx context.Context) bool {
 	switch {
 	case err == nil:
 		return true
-	case errors.Is(err, ErrUnavailable) || ctx.Err() != nil: // nothing was written
+	case errors.Is(err, ErrUnavailable): // nothing was written
 		s.log.Warn("runs on start could not be queued yet", "error", err)
 		return false
 	}
@@ -52,31 +62,39 @@ func (s *startup) once(ctx context.Context) bool {
 	return true
 }
 
+// all goes through the jobs page by page. What fails for good with one page keeps no other from its turn, and is not tried again: it
+// may have happened.
 func (s *startup) all(ctx context.Context) error {
 	waiting, err := s.waiting(ctx)
 	if err != nil {
 		return err
 	}
-	query := JobQuery{OnStart: true, State: JobActive, Limit: MaxPage}
+	var failed error
+	query := JobQuery{OnStart: true, State: JobActive, Limit: startupStep}
 	for {
 		page, err := s.store.Jobs(ctx, query)
 		if err != nil {
-			return err
+			return errors.Join(failed, err)
 		}
 		var ids []string
 		for i := range page.Jobs {
-			if !s.passed[page.Jobs[i].ID] {
-				ids = append(ids, page.Jobs[i].ID)
+			if id := page.Jobs[i].ID; !s.passed[id] {
+				ids = append(ids, id)
 			}
 		}
 		if len(ids) > 0 {
-			if err := s.some(ctx, ids, waiting); err != nil {
+			err := s.some(ctx, ids, waiting)
+			if errors.Is(err, ErrUnavailable) {
 				return err
+			}
+			failed = errors.Join(failed, err)
+			for _, id := range ids {
+				s.passed[id] = true
 			}
 		}
 		if query.Cursor = page.Next; query.Cursor == "" {
 			s.kick()
-			return nil
+			return failed
 		}
 	}
 }
@@ -105,35 +123,47 @@ func (s *startup) some(ctx context.Context, ids []string, waiting map[string]int
 	asked := map[string]bool{} // jobs whose active runs are to end
 	broken := map[string]error{}
 	_, runs, err := s.store.EditJobs(ctx, JobQuery{IDs: ids, OnStart: true, State: JobActive}, func(now time.Time, id string, old *JobRecord, active int) Change {
-		if old == nil || old.Created.After(s.at) {
+		// A job that is newer than now was added before the clock was set back, and so before this start.
+		if old == nil || old.Created.After(s.at) && !old.Created.After(now) {
 			return Change{}
 		}
-		spec, err := s.specOf(old)
-		if err != nil {
-			broken[id] = err
-			return Change{}
-		}
-		state, reason, cancel := planStartup(spec, active, waiting[id])
-		asked[id] = cancel
-		return Change{Runs: []Run{newRun(old, spec, CauseStartup, fire{now, now}, state, reason)}}
+		change, cancel, err := s.decide(now, old, active, waiting[id])
+		broken[id], asked[id] = err, cancel
+		return change
 	})
 	if err != nil {
 		return err
 	}
 	s.emitSettled(runs)
+	own := map[string]int64{}
+	for i := range runs {
+		own[runs[i].JobID] = runs[i].ID
+	}
 	for _, id := range ids {
-		s.passed[id] = true
 		if err := broken[id]; err != nil {
 			s.log.Warn("a job that cannot be read is not run on start", "job", id, "error", err)
 		}
 		if !asked[id] {
 			continue
 		}
-		if err := s.cancelActive(ctx, id); err != nil {
+		if err := s.cancelActive(ctx, id, own[id]); err != nil {
 			s.log.Warn("active runs could not be asked to end for a run on start", "job", id, "error", err)
 		}
 	}
 	return nil
+}
+
+// decide decides about one job. What panics for one, as a task of the user's own kind may, is the fault of that job alone.
+func (s *startup) decide(now time.Time, old *JobRecord, active, waiting int) (change Change, cancel bool, err error) {
+	defer guard(&err)
+	spec, err := s.specOf(old)
+	if err != nil {
+		return Change{}, false, err
+	}
+	state, reason, cancel := planStartup(spec, active, waiting)
+	row := newRun(old, spec, CauseStartup, fire{now, now}, state, reason)
+	// Those of earlier starts may be due at a time that a clock which was set back has yet to come to.
+	return Change{Runs: []Run{row}, Hasten: waiting > 0}, cancel, nil
 }
 
 // planStartup decides about the run of a start: as about a fire, but that runs of earlier starts that wait count as active, so that a
@@ -160,8 +190,8 @@ func planStartup(spec *JobSpec, active, waiting int) (state RunState, reason str
 }
 
 // cancelActive asks the active runs of a job to end, as Plan.Cancel does for a fire: those that run, and what is left of a batch. The
-// newest come first, so that nothing of a batch takes the place of what was asked to end.
-func (s *startup) cancelActive(ctx context.Context, id string) error {
+// newest come first, so that nothing of a batch takes the place of what was asked to end. The start's own run, and what came after it, are left.
+func (s *startup) cancelActive(ctx context.Context, id string, own int64) error {
 	query := RunQuery{Job: id, States: []RunState{RunQueued, RunRunning}, Limit: MaxPage}
 	for {
 		page, err := s.store.Runs(ctx, query)
@@ -169,7 +199,7 @@ func (s *startup) cancelActive(ctx context.Context, id string) error {
 			return err
 		}
 		for i := range page.Runs {
-			if run := &page.Runs[i]; run.State == RunRunning || run.Batch != 0 {
+			if run := &page.Runs[i]; run.ID < own && (run.State == RunRunning || run.Batch != 0) {
 				if err := s.cancelOne(ctx, run.ID); err != nil {
 					return err
 				}

@@ -338,3 +338,102 @@ func TestAJobWithoutTimesStaysActive(t *testing.T) {
 		idle("resumed after its date", job, err, ruqi.JobActive)
 	})
 }
+
+// A speechless task is of a kind of the user's own, and cannot say what it is.
+type speechless struct{ *ruqi.FuncTask }
+
+func (speechless) String() string { panic("no text") }
+
+// An unsure store writes startup rows, and says that it does not know.
+type unsure struct {
+	*memory.Store
+	told  atomic.Int32
+	after func()
+}
+
+func (u *unsure) EditJobs(ctx context.Context, query ruqi.JobQuery, decide func(time.Time, string, *ruqi.JobRecord, int) ruqi.Change) ([]ruqi.JobRecord, []ruqi.Run, error) {
+	jobs, runs, err := u.Store.EditJobs(context.WithoutCancel(ctx), query, decide)
+	if err == nil && query.OnStart && u.told.Add(1) == 1 {
+		u.after()
+		return nil, nil, errors.New("it is not known whether the step happened")
+	}
+	return jobs, runs, err
+}
+
+// What may have been written is not written again, whatever ended in the middle of it.
+func TestAStartWhoseOutcomeIsNotKnownIsNotRepeated(t *testing.T) {
+	for name, cut := range map[string]bool{"the answer is lost": false, "the context of Start ends in it": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				store := &unsure{Store: memory.Open(memory.Options{}), after: func() {
+					if cut {
+						cancel()
+					}
+				}}
+				w := &world{t: t, s: newScheduler(t, store, newRegistry(), ruqi.Options{})}
+				w.add(onStart("job", nothing))
+				time.Sleep(time.Second)
+				if err := w.s.Start(ctx); err != nil && !cut {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				if got := told(runs(t, w.s, "job")); len(got) != 1 {
+					t.Errorf("the runs of one start are %q", got)
+				}
+				w.stop()
+			})
+		})
+	}
+}
+
+// On a machine whose clock begins in the past jobs are newer than now; they were there before this start all the same.
+func TestAStartUnderAClockThatWasSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var back atomic.Int64
+		now := func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
+		store := memory.Open(memory.Options{Now: now})
+		first := newScheduler(t, store, newRegistry(), ruqi.Options{Now: now, Instance: "first"})
+		w := &world{t: t, store: store, s: first}
+		w.add(onStart("new", nothing))
+		time.Sleep(time.Minute)
+		back.Store(int64(48 * time.Hour))
+		second := newScheduler(t, store, newRegistry(), ruqi.Options{Now: now, Instance: "second"})
+		if err := second.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second)
+		if got := told(runs(t, second, "new")); len(got) != 1 || got[0] != "startup succeeded" {
+			t.Errorf("the runs of a start two days ago are %q", got)
+		}
+		stopping(t, second)
+	})
+}
+
+// What panics for one job is the fault of that job alone.
+func TestAStartPassesOverAJobThatPanics(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.Open(memory.Options{})
+		s := newScheduler(t, store, newRegistry(), ruqi.Options{})
+		w := &world{t: t, store: store, s: s}
+		w.add(onStart("a", nothing))
+		w.add(onStart("b", nothing))
+		_, _, err := store.EditJobs(t.Context(), ruqi.JobQuery{IDs: []string{"a"}}, func(_ time.Time, _ string, old *ruqi.JobRecord, _ int) ruqi.Change {
+			changed, spec := *old, *old.Live
+			spec.Task = speechless{ruqi.Do(nothing)}
+			changed.Live, changed.Version = &spec, old.Version+1
+			return ruqi.Change{Job: &changed}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		w.start()
+		time.Sleep(10 * time.Second)
+		if got := told(runs(t, s, "b")); len(got) != 1 || got[0] != "startup succeeded" {
+			t.Errorf("beside a job that panics the runs are %q", got)
+		}
+		w.stop()
+	})
+}

@@ -187,6 +187,9 @@ func (r *reader) set(name, value string) {
 	case zone == "" || err == nil:
 		r.badZone = ""
 		r.Variables++
+		if from == "CRON_TZ" && name == from {
+			r.note("CRON_TZ is the zone of the times below, as in cronie; Debian's cron gives it to the commands alone")
+		}
 		if from == "TZ" {
 			r.note("TZ is taken as the zone of the times below, too; cronie and Debian's cron give it to the commands alone. A CRON_TZ says otherwise")
 		}

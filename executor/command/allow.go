@@ -83,8 +83,8 @@ func (e *Executor) allowedProgram(t *Task, environ []string) error {
 }
 
 // loaders are the variables by which interpreters, a virtual machine or a library that many programs share take code, or the place of
-// code, before a program's first line: those of Python, Perl, Ruby, Node.js, Java, .NET, PHP, Tcl, R, make, zsh, glibc and OpenSSL. Below HOME, too, Python and zsh
-// find such code.
+// code, before a program's first line: those of Python, Perl, Ruby, Node.js, Java, .NET, PHP, Tcl, R, make, zsh, glibc and OpenSSL; and those by which
+// tar, rsync, ssh, less and what asks for an editor start another program. Below HOME, too, Python and zsh find such code.
 var loaders = []string{
 	"HOME",
 	"PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONUSERBASE", "PYTHONPLATLIBDIR", "PYTHONEXECUTABLE", "PYTHONPYCACHEPREFIX", "PYTHONBREAKPOINT", "PYTHONWARNINGS",
@@ -92,6 +92,7 @@ var loaders = []string{
 	"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH", "DOTNET_STARTUP_HOOKS", "PHPRC", "PHP_INI_SCAN_DIR", "TCLLIBPATH",
 	"R_PROFILE", "R_PROFILE_USER", "R_ENVIRON", "R_ENVIRON_USER", "R_LIBS", "R_LIBS_USER", "MAKEFILES", "MAKEFLAGS", "GNUMAKEFLAGS", "ZDOTDIR", "GCONV_PATH",
 	"OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES",
+	"TAR_OPTIONS", "RSYNC_RSH", "RSYNC_CONNECT_PROG", "SSH_ASKPASS", "LESSOPEN", "LESSCLOSE", "PAGER", "EDITOR", "VISUAL", "FPATH",
 }
 
 // loads reports whether a variable changes what the loader of programs, an interpreter, or a shell before its first command, runs.
@@ -100,7 +101,7 @@ func loads(name string) bool {
 	case "ENV", "SHELLOPTS", "PS4", "IFS", "PROMPT_COMMAND":
 		return true
 	}
-	for _, prefix := range []string{"LD_", "DYLD_", "BASH", "LUA_", "CORECLR_"} {
+	for _, prefix := range []string{"LD_", "DYLD_", "BASH", "LUA_", "CORECLR_", "GIT_"} {
 		if strings.HasPrefix(name, prefix) {
 			return true
 		}

@@ -19,6 +19,7 @@ func openCgroups(log *slog.Logger) *cgroups {
 }
 
 func (*cgroups) make(int64, string) *cgroup       { return nil }
+func (*cgroups) went(*cgroup)                     {}
 func (*cgroups) failed(error)                     {}
 func (*cgroups) release(*cgroup)                  {}
 func (*cgroups) bound(_ *cgroup, l Limits) Limits { return l }

@@ -36,7 +36,8 @@ type cgroups struct {
 	log *slog.Logger
 
 	mu      sync.Mutex      // guards all below
-	off     bool            // a start in a group failed that went well without
+	off     bool            // the last starts in groups failed, and went well without
+	fails   int             // how many of the last did
 	left    map[string]bool // directories of runs that have ended, which could not be removed yet
 	timer   *time.Timer     // of the next look at those; nil until there was one
 	planned bool
@@ -83,13 +84,13 @@ func newCgroups(dir string, log *slog.Logger) (*cgroups, error) {
 // sweep removes the empty groups that services which were killed left. One with processes stays: they are of a run that
 // is lost, which EndLost ends, or were left behind by one that ended.
 func (c *cgroups) sweep(now time.Time) {
-	dirs, err := filepath.Glob(filepath.Join(c.dir, groupPrefix+"*"))
+	entries, err := os.ReadDir(c.dir) // no pattern: names of units may have backslashes
 	if err != nil {
 		return
 	}
-	for _, dir := range dirs {
-		if info, err := os.Stat(dir); err == nil && now.Sub(info.ModTime()) >= sweepAge {
-			removeGroup(dir)
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && strings.HasPrefix(entry.Name(), groupPrefix) && now.Sub(info.ModTime()) >= sweepAge {
+			removeGroup(filepath.Join(c.dir, entry.Name()))
 		}
 	}
 }
@@ -124,14 +125,28 @@ func (c *cgroups) make(run int64, mark string) *cgroup {
 	return nil
 }
 
-// failed turns the groups off and says so once.
+// mostFails is how many starts on end may fail in their groups and go well without, before it is taken for a fault of the groups: the
+// system may be short of something for a moment, or a program be replaced in it.
+const mostFails = 3
+
+// failed notes a start that went well without its group alone, or a group that could not be made. It turns the groups off after some.
 func (c *cgroups) failed(err error) {
 	c.mu.Lock()
-	first := !c.off
-	c.off = true
+	c.fails++
+	first := !c.off && c.fails >= mostFails
+	c.off = c.off || first
 	c.mu.Unlock()
 	if first {
 		c.log.Warn("control groups cannot be used any more; commands are found by their session, parents and environment", "error", err.Error())
+	}
+}
+
+// went notes a start that went well in its group; nil: it had none.
+func (c *cgroups) went(g *cgroup) {
+	if g != nil {
+		c.mu.Lock()
+		c.fails = 0
+		c.mu.Unlock()
 	}
 }
 
@@ -308,6 +323,9 @@ func cgroupDir(mounts, own []byte) (string, error) {
 			continue
 		}
 		root, point := fields[3], fields[4]
+		if strings.HasPrefix(root, "/..") {
+			continue // it shows what is outside of what this process may see
+		}
 		below, err := filepath.Rel(root, path)
 		if err != nil || below == ".." || strings.HasPrefix(below, "../") {
 			continue // this mount shows another part of the tree

@@ -31,6 +31,7 @@ func TestTheGroupOfThisProcessIsFound(t *testing.T) {
 		"beside version 1":                  {hybrid, "9:name=systemd:/x\n1:cpu:/y\n0::/z\n", "/sys/fs/cgroup/unified/z"},
 		"a mount of a part of the tree":     {"31 24 0:26 /docker/a /sys/fs/cgroup rw - cgroup2 cgroup rw\n", "0::/docker/a/b\n", "/sys/fs/cgroup/b"},
 		"a mount of another part":           {"31 24 0:26 /docker/a /sys/fs/cgroup rw - cgroup2 cgroup rw\n", "0::/docker/b\n", ""},
+		"a mount from outside":              {"31 24 0:26 /../.. /sys/fs/cgroup rw - cgroup2 cgroup rw\n", "0::/\n", ""},
 		"outside the name space":            {unified, "0::/../x\n", ""},
 		"a name with blanks, fields beside": {"31 24 0:26 / /sys/a\\040b rw shared:9 master:1 - cgroup2 cgroup rw\n", "0::/c d\n", "/sys/a b/c d"},
 		"version 1 alone":                   {"40 31 0:37 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n", "1:cpu:/y\n", ""},

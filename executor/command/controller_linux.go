@@ -85,7 +85,8 @@ func enable(dir string, mine bool, write groupWriter) controllers {
 // the group, or as the root of a container's name space.
 func delegated(dir string, own []byte) bool {
 	if bytes.Contains(own, []byte("0::/\n")) {
-		return true
+		_, err := os.Stat(filepath.Join(dir, "cgroup.events")) // the root of the whole system has none
+		return err == nil
 	}
 	for _, name := range []string{"trusted.delegate", "user.delegate"} {
 		value := make([]byte, 1)
@@ -119,7 +120,8 @@ func (g *cgroup) notes(l Limits) []string {
 		return nil
 	}
 	var notes []string
-	if l.MemoryBytes != 0 && g.happened("memory.events", "oom_kill") {
+	// Others may kill for memory, too: the host, and the group that this one is in. Then the limit here was not met.
+	if l.MemoryBytes != 0 && g.happened("memory.events", "oom_kill") && g.happened("memory.events", "oom") {
 		notes = append(notes, fmt.Sprintf("it was killed at its limit of memory (%d bytes)", l.MemoryBytes))
 	}
 	if l.Processes != 0 && g.happened("pids.events", "max") {

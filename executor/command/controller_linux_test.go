@@ -139,6 +139,10 @@ func TestLimitsThatARunCameToAreTold(t *testing.T) {
 	if got := group.Notes(limits); got != nil {
 		t.Errorf("of a run within its limits %q is told", got)
 	}
+	put("low 0\nmax 0\noom 0\noom_kill 1\noom_group_kill 0\n", "max 0\n")
+	if got := group.Notes(limits); got != nil {
+		t.Errorf("of a run that others killed for memory %q is told", got)
+	}
 	put("low 0\nmax 31\noom 1\noom_kill 3\noom_group_kill 1\n", "max 2\n")
 	want := []string{"it was killed at its limit of memory (1048576 bytes)", "it came to its limit of processes (7)"}
 	if got := group.Notes(limits); !slices.Equal(got, want) {

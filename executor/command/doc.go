@@ -14,7 +14,8 @@
 // cgo, wherever the system has them. Only a service that runs as root can become another user; a service may always name its own. Whether there is such a
 // user is looked at when a job is added and at each run.
 //
-// Limits are those of setrlimit(2), so of each process and not of the run together: cpu_time is RLIMIT_CPU, memory_bytes RLIMIT_AS (the
+// With Options.Cgroups, where the service may divide its group and that has controllers, memory_bytes and processes bound the run as a whole (memory.max
+// without swap, pids.max). Else limits are those of setrlimit(2), so of each process and not of the run together: cpu_time is RLIMIT_CPU, memory_bytes RLIMIT_AS (the
 // address space; programs that reserve much more than they use, such as those in Go or Java, need a generous one), open_files
 // RLIMIT_NOFILE, processes RLIMIT_NPROC, which counts all processes and threads of the user and does not bind root. A limit above the
 // service's own makes the run fail. macOS does not keep to all of them.
@@ -99,7 +100,7 @@
 // session, their parents and RUQI_PROCESS_TREE, and of those that have nothing of it left:
 //
 //   - with Options.Cgroups, where Linux lets the service make them, by a control group of version 2 that each run has. It holds everything
-//     that the program started, unless that has the right to move itself into another group, as root has;
+//     that the program started, unless that has the right to move itself into another group, as root and the service's own user have;
 //   - with Options.Subreaper, or as the first process of a container, by their having become children of the service. Nothing tells of what run
 //     they are, so they are taken for a run's if no other program was there when they were born, but such as are ended too.
 //

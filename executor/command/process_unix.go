@@ -56,17 +56,17 @@ func (e *Executor) run(ctx context.Context, t *Task, who *account, environ []str
 	defer e.cgroups.release(group)
 	// The thread stays until the program has ended, because Pdeathsig follows it.
 	runtime.LockOSThread()
-	bounded := *t // of it, what the group does not bound as a whole
-	bounded.limits = e.cgroups.bound(group, t.limits)
-	l := launch{task: &bounded, who: who, path: path, argv: argv, environ: environ, group: group}
+	l := launch{task: t, limits: e.cgroups.bound(group, t.limits), who: who, path: path, argv: argv, environ: environ, group: group}
 	proc, out, in, gate, err := l.start(execution)
 	if err != nil && group != nil {
 		// A group that is there and cannot be entered is no reason not to run.
-		l.task, l.group = t, nil
+		l.limits, l.group = t.limits, nil
 		first := err
 		if proc, out, in, gate, err = l.start(execution); err == nil {
 			e.cgroups.failed(first)
 		}
+	} else if err == nil {
+		e.cgroups.went(group)
 	}
 	if err != nil {
 		runtime.UnlockOSThread()
@@ -103,6 +103,7 @@ func (e *Executor) run(ctx context.Context, t *Task, who *account, environ []str
 // A launch is all that a process is made of.
 type launch struct {
 	task          *Task
+	limits        Limits   // what the group does not bound as a whole
 	who           *account // nil: the user of the service
 	path          string
 	argv, environ []string
@@ -139,7 +140,7 @@ func (l *launch) start(execution ruqi.Execution) (*os.Process, *pump, *feeder, *
 	}
 	dir, file, args := t.startDir(l.who), l.path, l.argv
 	if gate != nil {
-		file, args = t.wrap(l.path, l.argv)
+		file, args = t.wrap(l.path, l.argv, l.limits)
 	}
 	proc, err := orphans.start(func() (*os.Process, error) {
 		return os.StartProcess(file, args, &os.ProcAttr{

@@ -40,8 +40,8 @@ const cpuGrace = 5 * time.Second
 // wrapped reports whether something is to be set between the service and the program.
 func (t *Task) wrapped() bool { return t.umask != "" || t.nice != 0 || !t.limits.none() }
 
-// wrap returns what is to be started in place of the program.
-func (t *Task) wrap(path string, argv []string) (string, []string) {
+// wrap returns what is to be started in place of the program, with those limits.
+func (t *Task) wrap(path string, argv []string, limits Limits) (string, []string) {
 	if !filepath.IsAbs(path) {
 		path = "./" + path // so that it is neither an option nor looked up
 	}
@@ -51,12 +51,12 @@ func (t *Task) wrap(path string, argv []string) (string, []string) {
 		}
 		return strconv.FormatInt(n, 10)
 	}
-	seconds, killed := number(int64(t.limits.CPUTime/time.Second)), ""
+	seconds, killed := number(int64(limits.CPUTime/time.Second)), ""
 	if seconds != "" {
-		killed = number(int64((t.limits.CPUTime + cpuGrace) / time.Second))
+		killed = number(int64((limits.CPUTime + cpuGrace) / time.Second))
 	}
 	const kib = 1 << 10
-	all := []string{"sh", "-c", wrapper, "sh", t.umask, seconds, killed, number((t.limits.MemoryBytes + kib - 1) / kib), number(t.limits.OpenFiles), number(t.limits.Processes), path}
+	all := []string{"sh", "-c", wrapper, "sh", t.umask, seconds, killed, number((limits.MemoryBytes + kib - 1) / kib), number(limits.OpenFiles), number(limits.Processes), path}
 	return DefaultShell, append(all, argv[1:]...)
 }
 

@@ -72,8 +72,10 @@ func (h *Handler) isProgram(word string) bool {
 
 // firstWord returns what stands before the first blank.
 func firstWord(cmd string) string {
-	word, _, _ := strings.Cut(cmd, " ")
-	return word
+	if end := strings.IndexAny(cmd, " \t"); end >= 0 {
+		return cmd[:end]
+	}
+	return cmd
 }
 
 func (h *Handler) decode(shape map[string]string, reason string, limit time.Duration) (work, error) {

@@ -106,6 +106,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				panic(cause) // the way to break off an answer, not a fault
 			}
 			h.Logger.ErrorContext(r.Context(), "request panicked", "request", a.id, "panic", cause, "stack", string(debug.Stack()))
+			if a.begun {
+				panic(http.ErrAbortHandler) // the reader must not take a part for the whole
+			}
 			a.fail(failed(statException, reasonException, ""))
 		}
 	}()

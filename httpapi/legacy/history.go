@@ -3,6 +3,7 @@ package legacy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -117,11 +118,14 @@ func (h *Handler) runRow(ctx context.Context, run *ruqi.Run) (runRow, error) {
 	return row, nil
 }
 
-// output returns the first characters of what a run wrote.
+// output returns the first characters of what a run wrote; nothing of one that was cleaned away since the page was read.
 func (h *Handler) output(ctx context.Context, run int64) (string, error) {
 	var text []byte
 	for len(text) < outputBytes {
 		part, err := h.Operations.Output(ctx, run, int64(len(text)), outputBytes-len(text))
+		if errors.Is(err, ruqi.ErrNotFound) {
+			return "", nil
+		}
 		if err != nil {
 			return "", err
 		}

@@ -257,3 +257,36 @@ func TestACostIsAFloat(t *testing.T) {
 		t.Error(a.text)
 	}
 }
+
+// A cleaned history loses its outputs while its pages are read.
+type cleaned struct{ *long }
+
+func (c *cleaned) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, error) {
+	page, err := c.long.Runs(ctx, query)
+	for i := range page.Runs {
+		page.Runs[i].OutputBytes = 1
+	}
+	return page, err
+}
+
+func (c *cleaned) Output(context.Context, int64, int64, int) (ruqi.OutputPart, error) {
+	return ruqi.OutputPart{}, ruqi.ErrNotFound
+}
+
+func TestARowThatIsCleanedAwayMeanwhileSpoilsNoList(t *testing.T) {
+	s := idle(t, legacy.Settings{}, func(o *httpapi.Options) { o.Operations = &cleaned{&long{rows: 3}} })
+	req, err := s.request("GET", "/ruqi/get_history?page_index=1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	_, err = text.ReadFrom(resp.Body)
+	_ = resp.Body.Close() // it has been read
+	if err != nil || !strings.Contains(text.String(), `"stat":"OK"`) || strings.Count(text.String(), `"cmd_output":""`) != 3 {
+		t.Errorf("the list is %s, %v", &text, err)
+	}
+}

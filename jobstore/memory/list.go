@@ -24,6 +24,8 @@ func checkOffset(offset int, cursor string) error {
 	switch {
 	case offset < 0:
 		return ruqi.Invalid("/offset", strconv.Itoa(offset), "negative")
+	case offset > ruqi.MaxOffset:
+		return ruqi.Invalid("/offset", strconv.Itoa(offset), "more than %d", ruqi.MaxOffset)
 	case offset > 0 && cursor != "":
 		return ruqi.Invalid("/offset", strconv.Itoa(offset), "stands beside a cursor; give one of them")
 	}

@@ -265,7 +265,9 @@ func (st *step) effects(b *pgx.Batch, done []*ruqi.Done, jobs jobsOf) error {
 	}
 	for _, d := range done {
 		job := jobs[d.Run.ID]
-		if d.Again != nil && !asked[d.Run.ID] {
+		if d.Again != nil && asked[d.Run.ID] {
+			d.Again.ID = 0 // a try before may have begun it
+		} else if d.Again != nil {
 			next := *d.Again // as it came, however often the step begins anew
 			next.ID = 0
 			if err := st.again(b, again, &next, job); err != nil {

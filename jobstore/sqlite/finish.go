@@ -90,7 +90,9 @@ func (st *step) afterFinish(done *ruqi.Done) error {
 	if err != nil {
 		return err
 	}
-	if done.Again != nil && run.CancelBy == "" {
+	if done.Again != nil && run.CancelBy != "" {
+		done.Again.ID = 0 // a try before may have begun it
+	} else if done.Again != nil {
 		if done.Again.ID, err = st.again(*done.Again, job); err != nil {
 			return err
 		}

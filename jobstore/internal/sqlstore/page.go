@@ -21,6 +21,8 @@ func CheckOffset(offset int, cursor string) error {
 	switch {
 	case offset < 0:
 		return ruqi.Invalid("/offset", strconv.Itoa(offset), "negative")
+	case offset > ruqi.MaxOffset:
+		return ruqi.Invalid("/offset", strconv.Itoa(offset), "more than %d", ruqi.MaxOffset)
 	case offset > 0 && cursor != "":
 		return ruqi.Invalid("/offset", strconv.Itoa(offset), "stands beside a cursor; give one of them")
 	}
