@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -35,6 +36,8 @@ type process struct {
 
 	mu     sync.Mutex // guards reaped; held while a signal is sent, so that it cannot reach another process with the id
 	reaped bool
+	// gone: the group was seen empty after that. Its number may be another's since.
+	gone   atomic.Bool
 	exited chan struct{} // closed once reaped
 
 	stopped chan struct{} // closed by stop once all is ended
@@ -171,7 +174,11 @@ func (p *process) signalGroup(signal syscall.Signal) bool {
 // groupAlive looks whether the program, which has been reaped, left processes in its group. It takes one that has
 // ended and was not reaped by its parent for alive.
 func (p *process) groupAlive() bool {
+	if p.gone.Load() {
+		return false
+	}
 	if !p.signalGroup(0) {
+		p.gone.Store(true)
 		return false
 	}
 	// Where this process inherits orphans, those of this group that have ended are its to reap; waiting for the
@@ -183,7 +190,8 @@ func (p *process) groupAlive() bool {
 			break
 		}
 	}
-	return p.signalGroup(0)
+	p.gone.Store(!p.signalGroup(0))
+	return !p.gone.Load()
 }
 
 // stop ends everything that the program started: politely, then, once the grace is over or hard is closed, by force.
