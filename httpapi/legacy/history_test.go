@@ -1,10 +1,10 @@
 package legacy_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -197,23 +197,29 @@ func TestAllOfAHistoryHasABound(t *testing.T) {
 	}
 }
 
+// body returns what a reading request is answered, as far as it came, and why it came no further.
+func (s *site) body(path string) (string, error) {
+	s.t.Helper()
+	req, err := s.request("GET", path, "")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }() // only read
+	text, err := io.ReadAll(resp.Body)
+	return string(text), err
+}
+
 // A list that breaks off in its middle is not taken for a whole one.
 func TestABrokenListIsNoAnswer(t *testing.T) {
 	b := &breaking{long: &long{rows: 5000}}
 	s := idle(t, legacy.Settings{}, func(o *httpapi.Options) { o.Operations = b })
-	req, err := s.request("GET", "/ruqi/get_history", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	_, err = text.ReadFrom(resp.Body)
-	_ = resp.Body.Close() // it has been read
-	if err == nil || json.Valid(text.Bytes()) {
-		t.Errorf("it ends with %v after %d bytes", err, text.Len())
+	text, err := s.body("/ruqi/get_history")
+	if err == nil || json.Valid([]byte(text)) {
+		t.Errorf("it ends with %v after %d bytes", err, len(text))
 	}
 }
 
@@ -275,18 +281,8 @@ func (c *cleaned) Output(context.Context, int64, int64, int) (ruqi.OutputPart, e
 
 func TestARowThatIsCleanedAwayMeanwhileSpoilsNoList(t *testing.T) {
 	s := idle(t, legacy.Settings{}, func(o *httpapi.Options) { o.Operations = &cleaned{&long{rows: 3}} })
-	req, err := s.request("GET", "/ruqi/get_history?page_index=1", "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var text bytes.Buffer
-	_, err = text.ReadFrom(resp.Body)
-	_ = resp.Body.Close() // it has been read
-	if err != nil || !strings.Contains(text.String(), `"stat":"OK"`) || strings.Count(text.String(), `"cmd_output":""`) != 3 {
-		t.Errorf("the list is %s, %v", &text, err)
+	text, err := s.body("/ruqi/get_history?page_index=1")
+	if err != nil || !strings.Contains(text, `"stat":"OK"`) || strings.Count(text, `"cmd_output":""`) != 3 {
+		t.Errorf("the list is %s, %v", text, err)
 	}
 }
