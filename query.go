@@ -112,7 +112,7 @@ func (s *Scheduler) Jobs(ctx context.Context, query JobQuery) (JobPage, error) {
 	default:
 		faults.Add("/sort", string(query.Sort), "unknown word; accepted are id, next, name, created and newest")
 	}
-	checkOffset(&faults, query.Offset, query.Cursor)
+	faults.Merge("", CheckOffset(query.Offset, query.Cursor))
 	switch query.State {
 	case "", JobActive, JobPaused, JobFinished:
 	default:
@@ -142,7 +142,10 @@ func (s *Scheduler) Jobs(ctx context.Context, query JobQuery) (JobPage, error) {
 	return page, nil
 }
 
-func checkOffset(faults *Faults, offset int, cursor string) {
+// CheckOffset refuses, for "/offset", an offset that is negative, over MaxOffset, or stands beside a cursor: the check of
+// JobQuery and RunQuery that a store makes. Its error is an *InvalidError.
+func CheckOffset(offset int, cursor string) error {
+	var faults Faults
 	if offset < 0 {
 		faults.Add("/offset", fmt.Sprint(offset), "negative")
 	}
@@ -152,6 +155,7 @@ func checkOffset(faults *Faults, offset int, cursor string) {
 	if offset > 0 && cursor != "" {
 		faults.Add("/offset", fmt.Sprint(offset), "stands beside a cursor; give one of them")
 	}
+	return faults.Err()
 }
 
 func pageLimit(faults *Faults, limit int) int {
@@ -272,7 +276,7 @@ func (s *Scheduler) removeIfDone(ctx context.Context, id string) {
 func (s *Scheduler) Runs(ctx context.Context, query RunQuery) (RunPage, error) {
 	var faults Faults
 	query.Limit = pageLimit(&faults, query.Limit)
-	checkOffset(&faults, query.Offset, query.Cursor)
+	faults.Merge("", CheckOffset(query.Offset, query.Cursor))
 	for _, state := range query.States {
 		if !slices.Contains(RunStates(), state) {
 			faults.Add("/state", string(state), "unknown word; accepted are %v", RunStates())

@@ -19,19 +19,6 @@ func pageSize(limit int) int {
 	return min(limit, ruqi.MaxPage)
 }
 
-// checkOffset refuses an offset that is none, or that stands beside a cursor.
-func checkOffset(offset int, cursor string) error {
-	switch {
-	case offset < 0:
-		return ruqi.Invalid("/offset", strconv.Itoa(offset), "negative")
-	case offset > ruqi.MaxOffset:
-		return ruqi.Invalid("/offset", strconv.Itoa(offset), "more than %d", ruqi.MaxOffset)
-	case offset > 0 && cursor != "":
-		return ruqi.Invalid("/offset", strconv.Itoa(offset), "stands beside a cursor; give one of them")
-	}
-	return nil
-}
-
 // A bookmark is a cursor of Jobs, opened: the sort key and id of the last job of a page.
 type bookmark struct {
 	Sort ruqi.JobSort
@@ -92,7 +79,7 @@ func (s *Store) Jobs(ctx context.Context, query ruqi.JobQuery) (ruqi.JobRecordPa
 	default:
 		return ruqi.JobRecordPage{}, ruqi.Invalid("/sort", string(query.Sort), "jobs are sorted by id, next, name, created or newest")
 	}
-	if err := checkOffset(query.Offset, query.Cursor); err != nil {
+	if err := ruqi.CheckOffset(query.Offset, query.Cursor); err != nil {
 		return ruqi.JobRecordPage{}, err
 	}
 	after, err := bookmark{}, error(nil)
@@ -172,7 +159,7 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 		return ruqi.RunPage{}, err
 	}
 	defer s.mu.Unlock()
-	if err := checkOffset(query.Offset, query.Cursor); err != nil {
+	if err := ruqi.CheckOffset(query.Offset, query.Cursor); err != nil {
 		return ruqi.RunPage{}, err
 	}
 	before := s.rows.last + 1

@@ -83,7 +83,7 @@ func jobsQuery(query ruqi.JobQuery, limit int) (page string, pageArgs []any, tot
 	if !ok {
 		return "", nil, total, order, ruqi.Invalid("/sort", string(sort), "jobs are sorted by id, next, name, created or newest")
 	}
-	if err := sqlstore.CheckOffset(query.Offset, query.Cursor); err != nil {
+	if err := ruqi.CheckOffset(query.Offset, query.Cursor); err != nil {
 		return "", nil, total, order, err
 	}
 	if len(query.IDs) > 0 {

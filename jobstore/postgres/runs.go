@@ -35,7 +35,7 @@ func (s *Store) few(ctx context.Context, query *ruqi.RunQuery) (bool, error) {
 
 // Runs returns one page of runs, newest first.
 func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, error) {
-	if err := sqlstore.CheckOffset(query.Offset, query.Cursor); err != nil {
+	if err := ruqi.CheckOffset(query.Offset, query.Cursor); err != nil {
 		return ruqi.RunPage{}, err
 	}
 	size := sqlstore.PageSize(query.Limit)

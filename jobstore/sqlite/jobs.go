@@ -120,7 +120,7 @@ func jobsQuery(query ruqi.JobQuery, limit int) (page, total string, pageArgs, to
 	if !ok {
 		return "", "", nil, nil, order, ruqi.Invalid("/sort", string(sort), "jobs are sorted by id, next, name, created or newest")
 	}
-	if err := sqlstore.CheckOffset(query.Offset, query.Cursor); err != nil {
+	if err := ruqi.CheckOffset(query.Offset, query.Cursor); err != nil {
 		return "", "", nil, nil, order, err
 	}
 	f, err := jobFilter(query)

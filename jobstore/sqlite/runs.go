@@ -42,7 +42,7 @@ const sqlNameJobs = `SELECT job_id FROM rq_run_name WHERE name = ? LIMIT ?`
 
 // Runs returns one page of runs, newest first.
 func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, error) {
-	if err := sqlstore.CheckOffset(query.Offset, query.Cursor); err != nil {
+	if err := ruqi.CheckOffset(query.Offset, query.Cursor); err != nil {
 		return ruqi.RunPage{}, err
 	}
 	size := sqlstore.PageSize(query.Limit)

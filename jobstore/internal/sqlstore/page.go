@@ -1,8 +1,6 @@
 package sqlstore
 
 import (
-	"strconv"
-
 	"github.com/ruqi-dev/ruqi"
 )
 
@@ -14,17 +12,4 @@ func BadOnly(states []ruqi.RunState) bool {
 		}
 	}
 	return len(states) > 0
-}
-
-// CheckOffset refuses an offset that is none, or that stands beside a cursor, with an *ruqi.InvalidError for "/offset".
-func CheckOffset(offset int, cursor string) error {
-	switch {
-	case offset < 0:
-		return ruqi.Invalid("/offset", strconv.Itoa(offset), "negative")
-	case offset > ruqi.MaxOffset:
-		return ruqi.Invalid("/offset", strconv.Itoa(offset), "more than %d", ruqi.MaxOffset)
-	case offset > 0 && cursor != "":
-		return ruqi.Invalid("/offset", strconv.Itoa(offset), "stands beside a cursor; give one of them")
-	}
-	return nil
 }
