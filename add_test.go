@@ -91,6 +91,10 @@ func TestMoreJobsThanOneStepTakes(t *testing.T) {
 			t.Fatalf("job %d is %+v", i, a)
 		}
 	}
+	again := append(specs[:ruqi.MaxBatch:ruqi.MaxBatch], specs[0]) // in another step than the first
+	if all, err = w.s.AddJobs(t.Context(), again, ruqi.Replace); err != nil || all[0].Err != nil || !errors.Is(all[len(again)-1].Err, ruqi.ErrInvalid) {
+		t.Errorf("an id that stands twice: %+v, %v", all[len(all)-1], err)
+	}
 	page, err := w.s.Jobs(t.Context(), ruqi.JobQuery{Limit: 1})
 	if err != nil || page.Total != int64(len(specs)) {
 		t.Errorf("there are %d jobs, %v", page.Total, err)

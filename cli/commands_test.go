@@ -252,6 +252,10 @@ func TestOnlyListedProgramsAreStarted(t *testing.T) {
 		"code of its own for Lua":     `"argv":["` + tool + `"],"env":{"LUA_INIT_5_4":"@/x"}`,
 		"code of its own for OpenSSL": `"argv":["` + tool + `"],"env":{"OPENSSL_CONF":"/x"}`,
 		"code of its own for zsh":     `"argv":["` + tool + `"],"env":{"ZDOTDIR":"/x"}`,
+		"a program of tar's":          `"argv":["` + tool + `"],"env":{"TAR_OPTIONS":"--checkpoint-action=exec=x"}`,
+		"a program of git's":          `"argv":["` + tool + `"],"env":{"GIT_SSH_COMMAND":"x"}`,
+		"a program of rsync's":        `"argv":["` + tool + `"],"env":{"RSYNC_RSH":"x"}`,
+		"a pager":                     `"argv":["` + tool + `"],"env":{"PAGER":"x"}`,
 	} {
 		if status, text := s.post(task(members)); status != 422 || !strings.Contains(text, "/task/") {
 			t.Errorf("%s: %d: %s", name, status, text)

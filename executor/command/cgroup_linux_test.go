@@ -86,6 +86,43 @@ func TestFilesOfAGroup(t *testing.T) {
 	}
 }
 
+// A start that fails in its group for a moment does not take the groups from all that follow.
+func TestGroupsAreGivenUpAfterSeveralFailures(t *testing.T) {
+	for _, c := range []struct {
+		starts []bool
+		used   bool
+	}{
+		{[]bool{false}, true}, {[]bool{false, false}, true}, {[]bool{false, false, false}, false},
+		{[]bool{false, false, true, false, false}, true}, {[]bool{false, false, false, true}, false},
+	} {
+		if got := command.GroupsAfter(c.starts...); got != c.used {
+			t.Errorf("after %v groups are used: %v", c.starts, got)
+		}
+	}
+}
+
+// Names of units may have backslashes, which a pattern would read otherwise.
+func TestLeftGroupsAreFoundWhateverTheirPlaceIsCalled(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), `a\x2db[c].slice`)
+	left, other := filepath.Join(dir, command.GroupPrefix+"1-a"), filepath.Join(dir, "other")
+	for _, d := range []string{left, other} {
+		if err := os.MkdirAll(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command.SweepGroups(dir, time.Now())
+	if _, err := os.Stat(left); err != nil {
+		t.Errorf("a group that another service is about to fill: %v", err)
+	}
+	command.SweepGroups(dir, time.Now().Add(time.Hour))
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("an old group: %v", err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Errorf("a group of somebody else: %v", err)
+	}
+}
+
 // cutOff is a script whose child has nothing left of its run: no session, no parent, no environment, and no ear for TERM. It is
 // run a tenth of a second after a start, since what is born within hundredths of another run's end is nobody's for sure.
 const cutOff = `(setsid env -i /bin/sh -c 'trap "" TERM; echo $$; (setsid /bin/sh -c "trap \"\" TERM; echo \$\$; echo ready; while :; do sleep 300; done" &); while :; do sleep 300; done' &); sleep 300`

@@ -1,6 +1,10 @@
 package command
 
-import "log/slog"
+import (
+	"errors"
+	"log/slog"
+	"time"
+)
 
 // What the tests of files that stand for control groups see.
 var (
@@ -45,3 +49,19 @@ func (b BoundGroup) Bound(l Limits) Limits { return b.c.bound(b.g, l) }
 
 // Notes says which limits it came to.
 func (b BoundGroup) Notes(l Limits) []string { return b.g.notes(l) }
+
+// GroupsAfter tells whether groups are still used after starts that went well in theirs (true) or without it alone (false).
+func GroupsAfter(starts ...bool) bool {
+	c := &cgroups{log: slog.New(slog.DiscardHandler)}
+	for _, well := range starts {
+		if well {
+			c.went(&cgroup{})
+		} else {
+			c.failed(errors.New("not now"))
+		}
+	}
+	return !c.off
+}
+
+// SweepGroups removes what is empty and old enough at that time.
+func SweepGroups(dir string, now time.Time) { (&cgroups{dir: dir}).sweep(now) }

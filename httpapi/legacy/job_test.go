@@ -233,6 +233,7 @@ func TestCommands(t *testing.T) {
 		"bash '" + spaced + "' 'x y'":                         "",
 		"perl " + s.script:                                    "",
 		"/usr/bin/env " + s.script:                            "",
+		"/usr/bin/env\t" + s.script:                           "",
 		"http://127.0.0.1:1/a?b=c":                            `{"kind":"webhook","call":"http://127.0.0.1:1/a?b=c","answer":"json"}`,
 		"http://127.0.0.1:1/a#":                               "",
 		`https://127.0.0.1:1/a#{"a": 1, "b": ["#"]}`:          `{"kind":"webhook","call":"https://127.0.0.1:1/a#{\"a\": 1, \"b\": [\"#\"]}","answer":"json"}`,
