@@ -156,10 +156,10 @@ type LiveKeeper interface {
 	KeepsLive()
 }
 
-// A Describer is a JobStore that can say what it is.
-type Describer interface {
-	// Describe returns the store's kind and where it is, without secrets: "sqlite:/var/lib/ruqi/ruqi.db".
-	Describe() string
+// A Locator is a JobStore that can say where it is.
+type Locator interface {
+	// Location returns the store's kind and where it is, without secrets: "sqlite:/var/lib/ruqi/ruqi.db".
+	Location() string
 }
 
 // A Caretaker is a JobStore whose tables have a schema that releases bring up, and that can be looked over

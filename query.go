@@ -333,7 +333,7 @@ func (s *Scheduler) Ready(ctx context.Context) error {
 // Status implements Operations. It answers also when the store does not: StoreError says so.
 func (s *Scheduler) Status(ctx context.Context) (Status, error) {
 	status := Status{
-		Instance: s.options.Instance, State: s.stateName(), Store: s.describe,
+		Instance: s.options.Instance, State: s.stateName(), Store: s.location,
 		Slots: s.runs.use(), EventsDropped: s.listeners.dropped.Load(),
 		Release: s.options.Release, Zone: s.options.Zone.String(), Jobs: map[JobState]int64{},
 	}

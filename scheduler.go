@@ -15,7 +15,7 @@ import (
 type Scheduler struct {
 	store     JobStore
 	waker     Waker  // the store, if it is one
-	describe  string // what and where the store is
+	location  string // what and where the store is
 	registry  *Registry
 	options   Options
 	log       *slog.Logger
@@ -77,9 +77,9 @@ func New(store JobStore, registry *Registry, options Options) (*Scheduler, error
 		store: guardedStore{store}, registry: registry, options: options, log: options.Logger, keepsLive: keepsLive,
 		kicks: make(chan struct{}, 1), claiming: make(chan struct{}, 1), writing: make(chan struct{}, 1), hard: make(chan struct{}),
 	}
-	s.describe = "a store"
-	if d, ok := store.(Describer); ok {
-		s.describe = d.Describe()
+	s.location = "a store"
+	if d, ok := store.(Locator); ok {
+		s.location = d.Location()
 	}
 	if w, ok := store.(Waker); ok {
 		s.waker = w

@@ -89,3 +89,47 @@ type Elapser interface {
 	// period later. ok is false when its user has fixed the start.
 	Reanchor(anchor time.Time) (t Trigger, ok bool)
 }
+
+// A Matcher is a Trigger that can say at once whether an instant is one of its fire times.
+type Matcher interface {
+	Trigger
+
+	// Matches reports whether the trigger fires at exactly this instant: whether Next, asked just before it, gives it.
+	Matches(at time.Time) bool
+}
+
+// A Language is one in which triggers are described: an IETF tag.
+type Language string
+
+// The languages of this module's triggers.
+const (
+	English Language = "en"
+	Chinese Language = "zh"
+)
+
+// A Describer is a Trigger that can say in words when it fires.
+type Describer interface {
+	Trigger
+
+	// Describe returns a phrase without a full stop, English for a language it does not know: "at 02:30 on Monday to
+	// Friday, Europe/Berlin time". It names the zone, start and end, what a clock change does where that matters, and what is
+	// left out.
+	Describe(in Language) string
+}
+
+// A Ruling is one reason why a trigger does not fire at an instant.
+type Ruling struct {
+	// Part is what rules it out: a field such as "minute" or "day_of_week", "start", "end", "gap", "fold", "anchor", or
+	// the path of a part and its own, such as "not/0/day_of_week".
+	Part string
+	// Message says in English what the part asks for, and what it is at that instant.
+	Message string
+}
+
+// An Explainer is a Trigger that can say why it does not fire.
+type Explainer interface {
+	Trigger
+
+	// Explain returns what rules the instant out, every reason there is; nothing when the trigger fires then.
+	Explain(at time.Time) []Ruling
+}

@@ -72,8 +72,8 @@ func (a *app) openStore(ctx context.Context, address string, keepSchema bool) (k
 		return k, err
 	}
 	k.where = address
-	if d, ok := k.Jobs.(ruqi.Describer); ok {
-		k.where = d.Describe()
+	if d, ok := k.Jobs.(ruqi.Locator); ok {
+		k.where = d.Location()
 	}
 	var ok bool
 	if k.Caretaker, ok = k.Jobs.(ruqi.Caretaker); !ok {

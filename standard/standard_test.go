@@ -49,7 +49,7 @@ func TestStoresAreOpenedByTheirAddress(t *testing.T) {
 		if _, err := store.Jobs.Count(t.Context()); err != nil {
 			t.Errorf("%s: %v", address, err)
 		}
-		if where := store.Jobs.(ruqi.Describer).Describe(); !strings.HasPrefix(where, address) {
+		if where := store.Jobs.(ruqi.Locator).Location(); !strings.HasPrefix(where, address) {
 			t.Errorf("%s describes itself as %s", address, where)
 		}
 		if err := store.Jobs.Close(); err != nil {

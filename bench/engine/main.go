@@ -43,6 +43,7 @@ func main() {
 	}
 	if err := measure(strings.Split(*only, ","), *runs); err != nil {
 		fmt.Fprintln(os.Stderr, "engine:", err)
+		pprof.StopCPUProfile() // does nothing where there is none
 		os.Exit(1)
 	}
 }

@@ -76,7 +76,7 @@ var (
 	_ ruqi.RecordStore = (*Store)(nil)
 	_ ruqi.Waker       = (*Store)(nil)
 	_ ruqi.LiveKeeper  = (*Store)(nil)
-	_ ruqi.Describer   = (*Store)(nil)
+	_ ruqi.Locator     = (*Store)(nil)
 )
 
 // Open returns an empty store.
@@ -138,8 +138,8 @@ func (s *Store) Close() error {
 // KeepsLive says that JobRecord.Live is kept in place of Spec.
 func (s *Store) KeepsLive() {}
 
-// Describe returns "memory:".
-func (s *Store) Describe() string { return "memory:" }
+// Location returns "memory:".
+func (s *Store) Location() string { return "memory:" }
 
 // Count tells how much there is, from counters kept by every step.
 func (s *Store) Count(ctx context.Context) (ruqi.Counts, error) {

@@ -107,5 +107,5 @@ func tell(ctx context.Context, tx pgx.Tx, law law) ([]string, error) {
 }
 
 func (s *Store) noStore() error {
-	return &sqlstore.NoStore{Where: s.Describe()}
+	return &sqlstore.NoStore{Where: s.Location()}
 }

@@ -31,19 +31,19 @@ func (s *Store) connect(ctx context.Context) error {
 	})
 	switch {
 	case refusesParameter(err) && s.address.listen: // those that the store makes, for all it knows
-		return fmt.Errorf("open: %s refuses the settings of a session: behind a pooler add %s=off to the address (%w)", s.Describe(), listenParameter, &reason{err})
+		return fmt.Errorf("open: %s refuses the settings of a session: behind a pooler add %s=off to the address (%w)", s.Location(), listenParameter, &reason{err})
 	case refusesOwnParameter(err):
-		return fmt.Errorf("open: %s does not take a parameter of the address (%w)", s.Describe(), &reason{err})
+		return fmt.Errorf("open: %s does not take a parameter of the address (%w)", s.Location(), &reason{err})
 	case refusesTLS(err) && s.address.wantsTLS():
-		return fmt.Errorf("open: %s has no TLS, which the address asks for: turn it on in the server (ssl = on), or say sslmode=prefer where nobody can listen (%w)", s.Describe(), &reason{err})
+		return fmt.Errorf("open: %s has no TLS, which the address asks for: turn it on in the server (ssl = on), or say sslmode=prefer where nobody can listen (%w)", s.Location(), &reason{err})
 	case err != nil:
 		return s.translate(ctx, "open", err)
 	case number < leastServer:
-		return fmt.Errorf("open: %s is PostgreSQL %s; 12 or newer is needed", s.Describe(), version)
+		return fmt.Errorf("open: %s is PostgreSQL %s; 12 or newer is needed", s.Location(), version)
 	case standby:
-		return fmt.Errorf("open: %s is a standby, which cannot be written: name the primary (with several hosts: target_session_attrs=read-write)", s.Describe())
+		return fmt.Errorf("open: %s is a standby, which cannot be written: name the primary (with several hosts: target_session_attrs=read-write)", s.Location())
 	case schema == "":
-		return fmt.Errorf("open: %s has no schema in which user %s may look for tables (search_path is %s): create one, or name another with search_path=", s.Describe(), user, path)
+		return fmt.Errorf("open: %s has no schema in which user %s may look for tables (search_path is %s): create one, or name another with search_path=", s.Location(), user, path)
 	}
 	return nil
 }

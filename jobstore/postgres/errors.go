@@ -64,7 +64,7 @@ func (s *Store) translate(ctx context.Context, what string, err error) error {
 	}
 	var open *unsettled
 	if errors.As(err, &open) {
-		return fmt.Errorf("%s: %s: %w", what, s.Describe(), open)
+		return fmt.Errorf("%s: %s: %w", what, s.Location(), open)
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("%s: %w", what, context.Cause(ctx))
@@ -79,11 +79,11 @@ func (s *Store) translate(ctx context.Context, what string, err error) error {
 	}
 	switch {
 	case sentence == "":
-		return fmt.Errorf("%s: %s: %w", what, s.Describe(), err)
+		return fmt.Errorf("%s: %s: %w", what, s.Location(), err)
 	case again:
-		return fmt.Errorf("%s: %s %s: %w (%w)", what, s.Describe(), sentence, ruqi.ErrUnavailable, &reason{err})
+		return fmt.Errorf("%s: %s %s: %w (%w)", what, s.Location(), sentence, ruqi.ErrUnavailable, &reason{err})
 	default:
-		return fmt.Errorf("%s: %s %s (%w)", what, s.Describe(), sentence, &reason{err})
+		return fmt.Errorf("%s: %s %s (%w)", what, s.Location(), sentence, &reason{err})
 	}
 }
 

@@ -86,7 +86,7 @@ func (s *Store) prepareSchema(ctx context.Context, keep bool) error {
 		return st.commit(nil)
 	})
 	if answered, missing := missingRight(err); missing { // waiting gives none: this is no outage
-		return fmt.Errorf("open: %s has not the tables of this release, and this user may not make them: run \"ruqi store migrate\" as the owner (%w)", s.Describe(), &reason{answered})
+		return fmt.Errorf("open: %s has not the tables of this release, and this user may not make them: run \"ruqi store migrate\" as the owner (%w)", s.Location(), &reason{answered})
 	}
 	if err != nil {
 		return err
@@ -100,5 +100,5 @@ func (s *Store) prepareSchema(ctx context.Context, keep bool) error {
 // tooNew says that the database was written by a newer release.
 func (s *Store) tooNew(what string, state ruqi.SchemaState) error {
 	return fmt.Errorf("%s: %s has schema %d, which releases that know schema %d or newer can use, and this release knows schemas up to %d: start the release that wrote it or a newer one, or restore the backup made before the upgrade: %w",
-		what, s.Describe(), state.Has, state.Oldest, s.schema, ruqi.ErrSchemaNewer)
+		what, s.Location(), state.Has, state.Oldest, s.schema, ruqi.ErrSchemaNewer)
 }

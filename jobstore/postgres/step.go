@@ -172,7 +172,7 @@ const settleWait = 100 * time.Millisecond
 // settle finds out whether a transaction was committed, for as long as ctx lives: while the
 // server is away nothing is known, and nothing may be sent again.
 func (s *Store) settle(ctx context.Context, tx int64) (happened bool, err error) {
-	s.log.Warn("the answer to a commit was lost; looking up what became of it", "store", s.Describe())
+	s.log.Warn("the answer to a commit was lost; looking up what became of it", "store", s.Location())
 	for {
 		var status *string
 		err := s.outcome(ctx, tx, &status)

@@ -70,7 +70,7 @@ type Store struct {
 var (
 	_ ruqi.JobStore    = (*Store)(nil)
 	_ ruqi.RecordStore = (*Store)(nil)
-	_ ruqi.Describer   = (*Store)(nil)
+	_ ruqi.Locator     = (*Store)(nil)
 	_ ruqi.Waker       = (*Store)(nil)
 	_ ruqi.Caretaker   = (*Store)(nil)
 )
@@ -139,8 +139,8 @@ func (s *Store) clock() *time.Time {
 	return &t
 }
 
-// Describe returns where the database is: "postgres://host:5432/database", without user and password.
-func (s *Store) Describe() string { return s.address.String() }
+// Location returns where the database is: "postgres://host:5432/database", without user and password.
+func (s *Store) Location() string { return s.address.String() }
 
 var errClosed = errors.New("the store is closed")
 

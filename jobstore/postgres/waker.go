@@ -125,7 +125,7 @@ func (w *waker) notifyLoop() {
 		_, err := w.store.front.Exec(ctx, sqlNotify, w.self)
 		cancel()
 		if err != nil && w.life.Err() == nil {
-			w.store.log.Debug("others could not be notified; they see the change with their poll", "store", w.store.Describe(), "error", err)
+			w.store.log.Debug("others could not be notified; they see the change with their poll", "store", w.store.Location(), "error", err)
 		}
 		select {
 		case <-time.After(notifyEvery):
@@ -139,7 +139,7 @@ func (w *waker) notifyLoop() {
 func (w *waker) listenLoop() {
 	for w.life.Err() == nil {
 		if err := w.listenOnce(); err != nil && w.life.Err() == nil {
-			w.store.log.Debug("notifications cannot be heard; the poll goes on", "store", w.store.Describe(), "error", err)
+			w.store.log.Debug("notifications cannot be heard; the poll goes on", "store", w.store.Location(), "error", err)
 		}
 		select {
 		case <-time.After(listenAgain):

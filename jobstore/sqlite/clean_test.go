@@ -94,7 +94,7 @@ func TestNamesGoWithTheLastRunOfARemovedJob(t *testing.T) {
 	if err != nil || len(page.Runs) != 1 {
 		t.Fatalf("the history of a removed job is found by name: %v, %v", page.Runs, err)
 	}
-	later := open(t, filepath.Clean(s.Describe()[len("sqlite:"):]), sqlite.Options{Now: func() time.Time { return start.Add(1000 * time.Hour) }})
+	later := open(t, filepath.Clean(s.Location()[len("sqlite:"):]), sqlite.Options{Now: func() time.Time { return start.Add(1000 * time.Hour) }})
 	if n, err := later.Clean(t.Context(), ruqi.Retention{Age: time.Hour}); err != nil || n != 1 {
 		t.Fatal(n, err)
 	}

@@ -146,7 +146,7 @@ func rollback(c *conn) error {
 // abandon rolls back. A connection that cannot is thrown away; the next step opens another.
 func (st *step) abandon() {
 	if err := rollback(st.conn); err != nil {
-		st.store.log.Warn("write connection replaced", "store", st.store.Describe(), "error", err)
+		st.store.log.Warn("write connection replaced", "store", st.store.Location(), "error", err)
 		_ = st.conn.close() // it failed already, and its locks end with it
 		st.conn = nil
 	}
@@ -238,7 +238,7 @@ func (s *Store) readAny(ctx, interrupt context.Context, what string, f func(*con
 	defer func() {
 		c.ctx = context.Background()
 		if e := rollback(c); e != nil {
-			s.log.Warn("read connection replaced", "store", s.Describe(), "error", e)
+			s.log.Warn("read connection replaced", "store", s.Location(), "error", e)
 			_ = c.close() // it failed already
 			c = nil
 		}

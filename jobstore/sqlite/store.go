@@ -87,7 +87,7 @@ type Store struct {
 var (
 	_ ruqi.JobStore    = (*Store)(nil)
 	_ ruqi.RecordStore = (*Store)(nil)
-	_ ruqi.Describer   = (*Store)(nil)
+	_ ruqi.Locator     = (*Store)(nil)
 	_ ruqi.Waker       = (*Store)(nil)
 	_ ruqi.Caretaker   = (*Store)(nil)
 )
@@ -185,8 +185,8 @@ func newStore(path string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Describe returns "sqlite:" and the file's absolute path.
-func (s *Store) Describe() string { return "sqlite:" + s.path }
+// Location returns "sqlite:" and the file's absolute path.
+func (s *Store) Location() string { return "sqlite:" + s.path }
 
 // Close waits for the steps under way and closes the file. Calls after it fail; a second Close
 // returns what the first did.

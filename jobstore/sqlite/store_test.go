@@ -343,7 +343,7 @@ func TestTheFileIsForItsOwnerAlone(t *testing.T) {
 			t.Errorf("%s has mode %o", info.Name(), got)
 		}
 	}
-	if got := s.Describe(); got != "sqlite:"+path {
+	if got := s.Location(); got != "sqlite:"+path {
 		t.Errorf("described as %s", got)
 	}
 }
