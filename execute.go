@@ -48,11 +48,14 @@ type activeRun struct {
 
 // activeRuns are the runs of this instance and its slots.
 type activeRuns struct {
-	mu    sync.Mutex // guards used, byID, idle
+	mu    sync.Mutex // guards used, byID, idle, resting
 	sizes map[string]int
 	used  map[string]int
 	byID  map[int64]*activeRun
 	idle  signal
+	// resting says that the output loop waits for busy, since nothing ran; capacity 1.
+	resting bool
+	busy    chan struct{}
 }
 
 // free returns the free slots of each pool, 0 where it is full.
@@ -83,6 +86,21 @@ func (a *activeRuns) add(runs []*activeRun) {
 		a.byID[r.run.ID] = r
 		a.used[r.spec.Executor]++
 	}
+	if a.resting && len(runs) > 0 {
+		a.resting = false
+		select {
+		case a.busy <- struct{}{}:
+		default: // told already, to a loop that ended first
+		}
+	}
+}
+
+// rest reports whether nothing runs; then the next run is told to busy.
+func (a *activeRuns) rest() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.resting = len(a.byID) == 0
+	return a.resting
 }
 
 // release frees the run's slot.
@@ -143,7 +161,7 @@ func (a *activeRuns) stopAll(cause error) {
 	}
 }
 
-// dispatch registers the claimed runs and starts each on a goroutine of its own.
+// dispatch registers the claimed runs and lets each begin at once.
 func (s *Scheduler) dispatch(owner Owner, claimed *Claimed) []*activeRun {
 	if len(claimed.Runs) == 0 {
 		return nil
@@ -168,6 +186,7 @@ func (s *Scheduler) dispatch(owner Owner, claimed *Claimed) []*activeRun {
 		started = append(started, a)
 	}
 	s.runs.add(started)
+	begin := make([]*activeRun, 0, len(started))
 	for _, a := range started {
 		if s.state.Load() >= stateEnding { // the store answered when the drain was over
 			a.stopBy(errShutdown)
@@ -178,8 +197,9 @@ func (s *Scheduler) dispatch(owner Owner, claimed *Claimed) []*activeRun {
 			a.timeout = time.AfterFunc(limit, func() { a.stopBy(errTimeout) })
 		}
 		s.emitRun(EventRunSubmitted, a.run, "")
-		go a.execute()
+		begin = append(begin, a)
 	}
+	s.begin.add(begin)
 	return started
 }
 

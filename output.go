@@ -108,16 +108,22 @@ func (o *output) close() {
 	o.closed = true
 }
 
-// outputLoop writes the output of running runs while they run, until ctx ends.
+// outputLoop writes the output of running runs while they run, until ctx ends. While nothing runs it sleeps: five looks a
+// second were most of what an idle service did.
 func (s *Scheduler) outputLoop(ctx context.Context) {
-	ticker := time.NewTicker(flushEvery)
-	defer ticker.Stop()
+	timer := time.NewTimer(flushEvery)
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-s.runs.busy:
+			timer.Reset(flushEvery)
+		case <-timer.C:
 			s.flushOutput(ctx)
+			if !s.runs.rest() {
+				timer.Reset(flushEvery)
+			}
 		}
 	}
 }

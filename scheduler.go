@@ -31,6 +31,7 @@ type Scheduler struct {
 	lease    lease
 	needs    atomic.Pointer[[]string] // what this instance can serve, as of the last heartbeat
 	runs     activeRuns
+	begin    line // of the claimed runs
 	finished finishQueue
 	unread   unreadJobs
 	watch    clockWatch
@@ -90,6 +91,7 @@ func New(store JobStore, registry *Registry, options Options) (*Scheduler, error
 	s.runs.sizes = options.Slots
 	s.runs.used = map[string]int{}
 	s.runs.byID = map[int64]*activeRun{}
+	s.runs.busy = make(chan struct{}, 1)
 	s.watch.log = options.Logger
 	return s, nil
 }

@@ -6,7 +6,8 @@
 // The run's params are laid over the arguments, as ruqi.Func says.
 //
 // A function runs on the goroutine that calls Execute, so a run costs little more
-// than the call. Its context ends when the run is to end (context.Cause says why).
+// than the call. The scheduler may let that goroutine go on with another run: who locks it to a thread
+// (runtime.LockOSThread) unlocks it, and leaves the thread as it was. Its context ends when the run is to end (context.Cause says why).
 // Go has no way to end a function by force: one that ignores its context keeps its
 // slot until it returns.
 package gofunc
