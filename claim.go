@@ -22,9 +22,10 @@ const (
 	maxFinished = 4096
 	// maxFinishedBytes bounds their output beside it.
 	maxFinishedBytes = 256 << 20
-	// gatherWait is the least time between two claims when nothing is due: fires closer together are
+	// gatherWait is the least time from the beginning of a claim to the next when nothing is due: fires closer together are
 	// claimed together, which halves the cost of a steady load for a lateness that no one sees. For busyFor after a
-	// claim of gatherEnough jobs it is busyWait, and hints of the store are followed at once.
+	// claim of gatherEnough jobs it is busyWait, and hints of the store are followed at once. What gathers while a slow
+	// store answers counts, but a fifth of the wait is always left to the store.
 	gatherWait, busyWait = 10 * time.Millisecond, 5 * time.Millisecond
 	gatherEnough         = 64
 	busyFor              = 100 * time.Millisecond
@@ -49,7 +50,7 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	backoff, fruitless := firstBackoff, leastWait
-	var looked, next time.Time // when the loop has looked, and when it will
+	var looked, next time.Time // when the loop began to look last, and when it will again
 	var busy time.Time         // until when the load counts as high
 	gather := gatherWait
 	for {
@@ -68,6 +69,7 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 			}
 		}
 		wait := pollEvery
+		looked = time.Now()
 		claimed, _, err := s.claim(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -83,7 +85,7 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 			if gather = gatherWait; time.Now().Before(busy) {
 				gather = busyWait
 			}
-			wait, fruitless = nextLook(&claimed, gather, fruitless)
+			wait, fruitless = nextLook(&claimed, max(gather-time.Since(looked), gather/5), fruitless)
 			if claimed.Instances > 1 && aimed(&claimed) {
 				wait += rand.N(spreadMost)
 			}
@@ -97,8 +99,7 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 				wait = min(wait, asideFor)
 			}
 		}
-		looked = time.Now()
-		next = looked.Add(wait)
+		next = time.Now().Add(wait)
 		timer.Reset(wait)
 	}
 }
