@@ -5,7 +5,8 @@
 //
 // The two take turns, so that what else happens on the machine meets both, and
 // the order changes with each round. It prints the median (lowest-highest) of the rounds in runs per
-// second and in CPU time per run (of this process and of its children together), and the ratio of the medians.
+// second and in CPU time per run (of this process and of its children together), and the ratio of the medians; then how many
+// lines a second of one command's output each takes.
 package main
 
 import (
@@ -80,7 +81,36 @@ func compare(args []string, stdout, stderr io.Writer) int {
 		}
 		show(stdout, s.name, our, their)
 	}
+	if err := lines(executor, *rounds, stdout); err != nil {
+		fmt.Fprintln(stderr, "command:", err)
+		return 1
+	}
 	return 0
+}
+
+// lines measures how fast the executor takes the output of one command: the promise is 100,000 lines a second.
+func lines(executor *command.Executor, rounds int, stdout io.Writer) error {
+	const count = 2_000_000
+	text := fmt.Sprintf("seq -f %%09.0f %d", count)
+	task := command.Shell(text)
+	var our, their []sample
+	for range rounds {
+		a, err := measure(1, 1, func(id int64) error { return ruqiRun(executor, task, id) })
+		if err != nil {
+			return err
+		}
+		b, err := measure(1, 1, func(int64) error { return bareRun([]string{"/bin/sh", "-c", text}) })
+		if err != nil {
+			return err
+		}
+		our, their = append(our, a), append(their, b)
+	}
+	rate := func(s sample) float64 { return s.perSecond * count }
+	a, aLow, aHigh := spread(our, rate)
+	b, bLow, bHigh := spread(their, rate)
+	fmt.Fprintf(stdout, "\noutput of %d lines of 10 bytes\n", count)
+	fmt.Fprintf(stdout, "  executor  %9.0f lines/s (%.0f-%.0f)\n  os/exec   %9.0f lines/s (%.0f-%.0f)\n  ratio     %9.2f\n", a, aLow, aHigh, b, bLow, bHigh, a/b)
+	return nil
 }
 
 func ruqiRun(executor *command.Executor, task *command.Task, id int64) error {
