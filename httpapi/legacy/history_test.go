@@ -3,6 +3,7 @@ package legacy_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -213,21 +214,32 @@ func (s *site) body(path string) (string, error) {
 	return string(text), err
 }
 
-// A list that breaks off in its middle is not taken for a whole one.
+// A list that breaks off in its middle, by an error or a panic, is not taken for a whole one.
 func TestABrokenListIsNoAnswer(t *testing.T) {
-	b := &breaking{long: &long{rows: 5000}}
-	s := idle(t, legacy.Settings{}, func(o *httpapi.Options) { o.Operations = b })
-	text, err := s.body("/ruqi/get_history")
-	if err == nil || json.Valid([]byte(text)) {
-		t.Errorf("it ends with %v after %d bytes", err, len(text))
+	for name, breaks := range map[string]func() error{
+		"broken off":       func() error { return ruqi.ErrUnavailable },
+		"request panicked": func() error { panic("of the store") },
+	} {
+		b := &breaking{long: &long{rows: 5000}, breaks: breaks}
+		s := idle(t, legacy.Settings{}, func(o *httpapi.Options) { o.Operations = b })
+		text, err := s.body("/ruqi/get_history")
+		if !errors.Is(err, io.ErrUnexpectedEOF) || json.Valid([]byte(text)) || !strings.HasPrefix(text, `{"stat":"OK"`) {
+			t.Errorf("%s: it ends with %v after %d bytes", name, err, len(text))
+		}
+		if !strings.Contains(s.log.String(), name) {
+			t.Errorf("%s: the log does not say so", name)
+		}
 	}
 }
 
-type breaking struct{ *long }
+type breaking struct {
+	*long
+	breaks func() error
+}
 
 func (b *breaking) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, error) {
 	if query.Cursor == "3000" {
-		return ruqi.RunPage{}, ruqi.ErrUnavailable
+		return ruqi.RunPage{}, b.breaks()
 	}
 	return b.long.Runs(ctx, query)
 }
