@@ -183,6 +183,58 @@ func TestAStartCancelsWhatIsLeftOfABatch(t *testing.T) {
 	})
 }
 
+// A heldStore holds up the look for what a start is to cancel until held says go on.
+type heldStore struct {
+	*memory.Store
+	job  string
+	held func()
+}
+
+func (s *heldStore) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, error) {
+	if query.Job == s.job && slices.Contains(query.States, ruqi.RunRunning) {
+		s.held()
+	}
+	return s.Store.Runs(ctx, query)
+}
+
+// Between the step that queues a start's run and the look for what it replaces, the one that ran may end and the start's own
+// run begin: it must not be taken for the one that is to go.
+func TestAStartDoesNotCancelItsOwnRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.Open(memory.Options{})
+		w := &world{t: t, store: store, s: newScheduler(t, store, newRegistry(), ruqi.Options{Instance: "first"})}
+		w.start()
+		release := make(chan struct{})
+		var calls atomic.Int32
+		w.add(onStart("x", func(ctx context.Context) error {
+			if calls.Add(1) == 1 {
+				<-release
+				return nil
+			}
+			return sleeping(10 * time.Second)(ctx)
+		}, func(spec *ruqi.JobSpec) { spec.Policy.Overlap = ruqi.OverlapCancelRunning }))
+		if _, err := w.s.RunNow(t.Context(), "x", nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		looks := 0
+		held := &heldStore{Store: store, job: "x", held: func() {
+			if looks++; looks == 1 {
+				close(release)
+				time.Sleep(2 * time.Second) // the first instance claims what waits
+			}
+		}}
+		second := starting(t, held, "second")
+		time.Sleep(30 * time.Second)
+		want := []string{"manual succeeded", "startup succeeded"}
+		if got := told(runs(t, w.s, "x")); looks == 0 || len(got) != 2 || got[0] != want[0] || !strings.HasPrefix(got[1], want[1]) {
+			t.Errorf("after %d looks got %q, want %q", looks, got, want)
+		}
+		stopping(t, second)
+		w.stop()
+	})
+}
+
 // A service that is started over and over and never comes to run anything leaves one run that waits, not one a start.
 func TestStartsThatRunNothingLeaveOneRunThatWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
