@@ -34,6 +34,7 @@ type Scheduler struct {
 	finished finishQueue
 	unread   unreadJobs
 	watch    clockWatch
+	zones    usedZones
 
 	hard      chan struct{} // closed by Abort
 	abort     sync.Once
@@ -91,6 +92,7 @@ func New(store JobStore, registry *Registry, options Options) (*Scheduler, error
 	s.runs.used = map[string]int{}
 	s.runs.byID = map[int64]*activeRun{}
 	s.watch.log = options.Logger
+	s.zones.add(options.Zone)
 	return s, nil
 }
 
