@@ -2,7 +2,7 @@
 // and date. They are pure, immutable values, safe for concurrent use.
 //
 //	trigger.Crontab("30 2 * * mon-fri")          // in the zone of the scheduler
-//	trigger.Every(90 * time.Second)              // from the moment the job is added
+//	trigger.EveryDuration(90 * time.Second)              // from the moment the job is added
 //	trigger.Date(time.Now().Add(time.Hour))      // once
 //
 // These three forms fit into a struct literal: what is wrong with them is told when

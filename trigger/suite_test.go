@@ -45,10 +45,10 @@ func TestTriggersKeepTheLaws(t *testing.T) {
 		})
 	}
 	for name, trig := range map[string]ruqi.Trigger{
-		"Crontab": trigger.Crontab("TZ=Pacific/Apia 0 0 * * *"),
-		"@reboot": trigger.Crontab("@reboot"),
-		"Every":   trigger.Every(36 * time.Hour),
-		"Date":    trigger.Date(start),
+		"Crontab":       trigger.Crontab("TZ=Pacific/Apia 0 0 * * *"),
+		"@reboot":       trigger.Crontab("@reboot"),
+		"EveryDuration": trigger.EveryDuration(36 * time.Hour),
+		"Date":          trigger.Date(start),
 	} {
 		t.Run(name, func(t *testing.T) { triggertest.Run(t, func() ruqi.Trigger { return trig }, decode) })
 	}
