@@ -1,0 +1,25 @@
+package trigger_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+func TestGoldenCalendarsAndWords(t *testing.T) {
+	for _, file := range []string{"calendarinterval", "words"} {
+		t.Run(file, func(t *testing.T) {
+			for _, r := range rows(t, file) {
+				trig, err := r.parse(trigger.ParseOptions{})
+				if err != nil {
+					t.Errorf("%s: %q: %v", r.ID, r.Expr, err)
+					continue
+				}
+				if got := r.fires(t, trig); !slices.Equal(got, r.Want) {
+					t.Errorf("%s: %q in %s after %s:\n got %v\nwant %v", r.ID, r.Expr, r.TZ, r.From, got, r.Want)
+				}
+			}
+		})
+	}
+}
