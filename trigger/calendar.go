@@ -3,6 +3,7 @@ package trigger
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -208,6 +209,28 @@ func binding(z *zone, anchor int64) (loc *time.Location, at time.Time) {
 		at = z.timeMicro(anchor)
 	}
 	return loc, at
+}
+
+// String returns the canonical text: "months=1 hour=9 start_date=2026-01-31". Parse reads it back.
+func (t *CalendarTrigger) String() string {
+	var b strings.Builder
+	for _, part := range []struct {
+		name string
+		n    int
+	}{
+		{"years", t.years}, {"months", t.months}, {"weeks", t.weeks}, {"days", t.days}, {"hour", t.hour}, {"minute", t.minute}, {"second", t.second},
+	} {
+		if part.n != 0 {
+			fmt.Fprintf(&b, " %s=%d", part.name, part.n)
+		}
+	}
+	if t.term.start.kind != edgeNone {
+		b.WriteString(" start_date=" + t.term.start.text(t.zone))
+	}
+	if t.term.end.kind != edgeNone {
+		b.WriteString(" end_date=" + t.term.end.text(t.zone))
+	}
+	return strings.TrimPrefix(b.String(), " ")
 }
 
 // EndTime returns the end, inclusive, if one was given: of a bare date the last microsecond.

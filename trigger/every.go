@@ -338,8 +338,8 @@ func (t *EveryTrigger) MarshalJSON() ([]byte, error) {
 		t.term.start.json(t.zone), t.term.end.json(t.zone)})
 }
 
-// DecodeEvery reads the JSON form of an every trigger. Only text is required; a member that is null counts as not given. The error
-// is an *ruqi.InvalidError with every fault.
+// DecodeEvery reads the JSON form of an every trigger. Only text is required; a member that is null counts as not given, and so do an anchor and a
+// seed of words that have none. The error is an *ruqi.InvalidError with every fault.
 func DecodeEvery(data []byte) (ruqi.Trigger, error) {
 	d, err := decodeObject(data, "every")
 	if err != nil {
@@ -353,18 +353,13 @@ func DecodeEvery(data []byte) (ruqi.Trigger, error) {
 	}
 	seed, seeded := d.Text("seed")
 	anchor := d.anchor(t != nil && t.term.start.kind != edgeNone)
-	if t != nil {
-		if seeded && t.saying.form != formRandom {
-			d.faults.Add("/seed", seed, "only a random interval, such as every 5 to 10 minutes, has a seed")
-		} else if seeded {
-			t.seed = &seed
-		}
-		if anchor != none && !t.saying.form.anchored() {
-			d.faults.Add("/anchor", formatMicros(anchor, nil), "these words do not count from an anchor")
-		} else {
-			t.anchor = anchor
-			t.wind()
-		}
+	// Words that were changed may stand beside the anchor and the seed of those before, which they have no use for.
+	if t != nil && seeded && t.saying.form == formRandom {
+		t.seed = &seed
+	}
+	if t != nil && t.saying.form.anchored() {
+		t.anchor = anchor
+		t.wind()
 	}
 	d.Done("kind", "text", "anchor", "seed", "zone", "gap", "fold", "start", "end")
 	if err := d.faults.Err(); err != nil {

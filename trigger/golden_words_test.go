@@ -1,14 +1,17 @@
 package trigger_test
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
 func TestGoldenCalendarsAndWords(t *testing.T) {
-	for _, file := range []string{"calendarinterval", "words"} {
+	for _, file := range []string{"calendarinterval", "words", "disputedcalendar"} {
 		t.Run(file, func(t *testing.T) {
 			for _, r := range rows(t, file) {
 				trig, err := r.parse(trigger.ParseOptions{})
@@ -21,5 +24,15 @@ func TestGoldenCalendarsAndWords(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestWrongCalendarsAreRefusedWithTheFieldNamed(t *testing.T) {
+	for _, r := range rows(t, "invalidcalendar") {
+		_, err := r.parse(trigger.ParseOptions{})
+		var invalid *ruqi.InvalidError
+		if !errors.As(err, &invalid) || !strings.HasPrefix(invalid.Faults[0].Message, r.Field+": ") {
+			t.Errorf("%s: %q: got %v, want the field %s", r.ID, r.Expr, err, r.Field)
+		}
 	}
 }

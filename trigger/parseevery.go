@@ -9,6 +9,9 @@ import (
 
 // parseEvery reads words as a user types them, and gives the plainest trigger that says it.
 func parseEvery(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, error) {
+	if strings.Contains(text, "=") && o.Gap+o.Fold == "" {
+		return parseInterval(text, loc, o) // hours=1 start_date=2026-01-01
+	}
 	t, err := Words(text, EveryOptions{Zone: loc, StartText: o.Start, EndText: o.End, Gap: Gap(o.Gap), Fold: Fold(o.Fold)})
 	if err != nil {
 		return nil, err

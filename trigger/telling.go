@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -114,11 +115,7 @@ func (d *telling) every(n int64, unit string) {
 		d.count(n, unit)
 		return
 	}
-	name := chineseUnits[unit]
-	if unit == "month" {
-		name = "月"
-	}
-	d.put(unit, name)
+	d.put(unit, strings.TrimPrefix(chineseUnits[unit], "个"))
 }
 
 // zone names the zone, once there is one.
@@ -252,7 +249,11 @@ func (d *telling) steps(days, first int64, known bool) {
 		return
 	}
 	d.every(days/7, "week")
-	if known {
+	switch {
+	case !known:
+	case days == 7 && d.chinese:
+		d.b = append(d.b, strings.TrimPrefix(chineseWeekdays[cronexpr.Weekday(first)], "周")...)
+	default:
 		d.put(" on ", "的")
 		d.weekday(cronexpr.Weekday(first))
 	}
@@ -279,9 +280,12 @@ func (t *CalendarTrigger) Describe(in ruqi.Language) string {
 		return string(d.b)
 	}
 	secs := []int32{int32(t.hour*3600 + t.minute*60 + t.second)}
-	d.put("at "+timeText(secs[0])+" ", "在")
+	d.put("at "+timeText(secs[0])+" ", "")
 	first, known := t.firstDay()
 	months, days := int64(12*t.years+t.months), int64(7*t.weeks+t.days)
+	if months+days == 1 || months == 12 && days == 0 || months == 0 && days == 7 {
+		d.put("", "在")
+	}
 	switch {
 	case months == 0:
 		d.steps(days, first, known)
@@ -321,14 +325,17 @@ func (d *telling) months(n, first int64, known bool) {
 		return
 	}
 	_, month, dom := cronexpr.Civil(first)
+	if n != 1 && n != 12 {
+		d.put("", "的")
+	}
 	switch {
 	case years:
-		d.put(fmt.Sprintf(" on %d %s", dom, time.Month(month)), fmt.Sprintf("的 %d 月 %d 日", month, dom))
+		d.put(fmt.Sprintf(" on %d %s", dom, time.Month(month)), fmt.Sprintf(" %d 月 %d 日", month, dom))
 		if month == 2 && dom == 29 {
 			d.put(", where there is one", "（没有该日的年份除外）")
 		}
 	default:
-		d.put(" on the "+ordinal(dom), fmt.Sprintf("的 %d 日", dom))
+		d.put(" on the "+ordinal(dom), fmt.Sprintf(" %d 日", dom))
 		if dom > 28 {
 			d.put(", where there is one", "（没有该日的月份除外）")
 		}
@@ -349,7 +356,7 @@ func (d *telling) mixed(parts []int) {
 		if part > 0 {
 			switch {
 			case i > 0 && i == n-1:
-				d.put(" and ", " 又 ")
+				d.put(" and ", "零 ")
 			case i > 0:
 				d.put(", ", " ")
 			}
@@ -394,7 +401,10 @@ func (t *EveryTrigger) Describe(in ruqi.Language) string {
 			d.days(s.on)
 		}
 	case formDays:
-		d.put("at ", "在")
+		d.put("at ", "")
+		if s.days == 7 {
+			d.put("", "在")
+		}
 		first, known := t.firstDay()
 		if d.chinese {
 			d.steps(s.days, first, known)

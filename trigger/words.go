@@ -314,7 +314,7 @@ func (r *wordReader) and() bool {
 }
 
 var (
-	unitWords    = []string{"second", "seconds", "minute", "minutes", "hour", "hours", "day", "days", "week", "weeks"}
+	unitWords    = []string{"seconds", "minutes", "hours", "days", "weeks", "second", "minute", "hour", "day", "week"}
 	weekdayWords = append([]string{"weekday"}, weekdayNames[:]...)
 )
 
