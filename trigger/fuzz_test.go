@@ -65,6 +65,9 @@ func FuzzParse(f *testing.F) {
 		{"cron", "*/5 0-8 L,15W * fri#2"}, {"cron", "CRON_TZ=Asia/Tokyo 0 9 * * *"}, {"cron", "@every 1h"}, {"cron", "@daily"},
 		{"interval", "weeks=1 start_date='2026-03-28 20:15:00' end_date=2026-04-01"}, {"interval", "every 5 minutes"},
 		{"interval", "1.5h"}, {"date", "2026-03-29 02:30:00.000001"}, {"date", "2026-03-29T02:30:00-23:59"}, {"date", "in 5 minutes"},
+		{"every", "every monday, thursday at 13:15, 17:00:30 until 2030-01-01"}, {"every", "every 5 to 10 minutes"}, {"every", "every 3 days at 09:00"},
+		{"every", "every hour at :15"}, {"every", "in 1 hour 30 minutes"}, {"every", "at 2026-12-01 09:30"}, {"every", "every minuet"},
+		{"calendar", "years=1 months=1 days=1 hour=2 start_date=2024-02-29 end_date='2030-01-01 10:00'"}, {"calendar", "weeks=2"},
 	} {
 		f.Add(seed[0], seed[1], "Europe/Berlin")
 	}
@@ -83,6 +86,9 @@ func FuzzDecode(f *testing.F) {
 		`{"kind":"cron","expr":"30 2 * * mon-fri","dialect":"crontab","zone":"Europe/Berlin","gap":"run_after","fold":"auto","start":null,"end":null}`,
 		`{"kind":"interval","every":"90s","anchor":"2026-03-01T10:00:00+01:00","zone":"Europe/Berlin","start":null,"end":"2027-01-01"}`,
 		`{"kind":"date","at":"2026-03-01T10:00:00.25+01:00","zone":"Europe/Berlin"}`,
+		`{"kind":"calendar","years":1,"months":1,"days":1,"hour":9,"anchor":"2026-03-01T10:00:00+01:00","zone":"Europe/Berlin","start":null}`,
+		`{"kind":"every","text":"every 5 to 10 minutes","anchor":"2026-03-01T10:00:00+01:00","seed":"a","zone":"Europe/Berlin","end":"2027-01-01"}`,
+		`{"kind":"every","text":"every 3 days at 09:00","start":"2027-01-01","gap":"shift"}`,
 		`{"kind":"date","at":"9999-12-31","zone":null}`, `{"kind":"interval","every":"1us"}`, `{"kind":`, `[{}]`,
 	} {
 		f.Add([]byte(seed))

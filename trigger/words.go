@@ -515,6 +515,7 @@ func readTime(text string) (sec int32, ok bool) {
 
 // readRandom reads the longer length after to.
 func (r *wordReader) readRandom(s *saying, least int64) error {
+	at := *r
 	most, ok, err := r.number()
 	if err != nil {
 		return err
@@ -522,7 +523,6 @@ func (r *wordReader) readRandom(s *saying, least int64) error {
 	if !ok {
 		return r.fail("a whole number")
 	}
-	at := *r
 	unit, ok := r.unit()
 	if !ok {
 		return r.fail(acceptedUnits, unitWords...)
