@@ -17,6 +17,7 @@ type Expr struct {
 	starred bool // the hour, minute or second field begins with *
 	dialect *Dialect
 	text    string
+	fields  [units]string // the canonical text of each field
 	zone    string
 }
 
@@ -43,6 +44,27 @@ func (e *Expr) Dialect() string { return e.dialect.Name }
 // blank between, months as numbers, weekdays as names in lower case, macros
 // written out, without a zone. Parsed again it gives the same times.
 func (e *Expr) Text() string { return e.text }
+
+// A FieldText is the canonical text of one field.
+type FieldText struct {
+	// Name is second, minute, hour, day, month, day_of_week, week or year.
+	Name string
+	// Text is the list of the field's elements, spelt as in Expr.Text.
+	Text string
+}
+
+// Fields returns the fields of the dialect in the order of FieldText.Name, those
+// included that the expression left out: they have the text they stand for.
+// @reboot has none.
+func (e *Expr) Fields() []FieldText {
+	var list []FieldText
+	for u, text := range e.fields {
+		if text != "" {
+			list = append(list, FieldText{unitNames[u], text})
+		}
+	}
+	return list
+}
 
 // Zone returns the zone that stood in front of the expression, as it was
 // written; empty when there was none.

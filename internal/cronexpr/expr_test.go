@@ -47,6 +47,24 @@ func TestCanonicalTextKeepsTheMeaningInNames(t *testing.T) {
 	}
 }
 
+func TestFieldsAreNamedAndHaveTheirEffectiveText(t *testing.T) {
+	for _, c := range []struct{ dialect, text, want string }{
+		{"crontab", "30 2 LW * 1-5,fri#2", "second=0 minute=30 hour=2 day=LW month=* day_of_week=mon-fri,fri#2"},
+		{"crontab", "*/10 0 9 * JAN 7", "second=*/10 minute=0 hour=9 day=* month=1 day_of_week=sun"},
+		{"crontab", "@daily", "second=0 minute=0 hour=0 day=* month=* day_of_week=*"},
+		{"crontab", "@reboot", ""},
+		{"ruqi", "0 30 2 LAST * 0-4", "second=0 minute=30 hour=2 day=last month=* day_of_week=mon-fri"},
+	} {
+		var got []string
+		for _, f := range parse(t, c.dialect, c.text).Fields() {
+			got = append(got, f.Name+"="+f.Text)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("fields of %q: got %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
 func TestErrorsNameFieldColumnAndTheRightSpelling(t *testing.T) {
 	for _, c := range []struct {
 		dialect, text, field string

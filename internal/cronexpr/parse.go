@@ -146,6 +146,7 @@ func (e *Expr) readFields(list []word) *Error {
 	case len(fields) - d.optional:
 		for _, f := range fields[:d.optional] {
 			e.add(f.unit, f.min)
+			e.fields[f.unit] = f.text(f.min)
 		}
 		fields = fields[d.optional:]
 	default:
@@ -162,6 +163,7 @@ func (e *Expr) readFields(list []word) *Error {
 		}
 		starred[f.unit] = r.starred
 		texts[i] = strings.Join(r.texts, ",")
+		e.fields[f.unit] = texts[i]
 		if f.unit == day {
 			dayColumn = list[i].column
 		}
