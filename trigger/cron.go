@@ -122,7 +122,7 @@ func newCron(expr string, o CronOptions) *CronTrigger {
 
 func (t *CronTrigger) readExpr(expr, dialect, seed string, faults *ruqi.Faults) {
 	if dialect == "" {
-		dialect = cronexpr.Dialects()[0]
+		dialect = cronexpr.Crontab
 	}
 	d := cronexpr.Lookup(dialect)
 	if d == nil {

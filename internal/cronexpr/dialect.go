@@ -85,13 +85,16 @@ var (
 // Quartz, whose upper end moves with the present day.
 const minYear, maxYear = 1970, 9999
 
+// Crontab is the name of the default dialect.
+const Crontab = "crontab"
+
 // dialects is the table. Ranges and numbering: crontab(5) of Vixie and ISC cron
 // for crontab, H as in Jenkins; the six fields of the original Ruqi service for
 // ruqi; the keywords of APScheduler's CronTrigger, the most significant first, for
 // fields; CronExpression of Quartz for quartz.
 var dialects = []*Dialect{
 	{
-		Name: "crontab",
+		Name: Crontab,
 		fields: []field{
 			{unit: second, max: 59, top: 59, extra: extraHash, absent: absentMin, accepted: "0-59"},
 			{unit: minute, max: 59, top: 59, extra: extraHash, accepted: "0-59"},

@@ -105,7 +105,7 @@ func parse(d *Dialect, text, seed string) (*Expr, *Error) {
 		}
 		list = words(room[:0], fields, list[0].column)
 	}
-	if err := p.columnsOf(list); err != nil {
+	if err := p.columnsOf(list, text); err != nil {
 		return nil, err
 	}
 	return p.e, nil
@@ -193,8 +193,8 @@ func (d *Dialect) wants() string {
 	return fmt.Sprintf("%d fields: %s; or %s", len(names), strings.Join(names, " "), most)
 }
 
-// columnsOf reads the fields of a dialect without names.
-func (p *parser) columnsOf(list []word) *Error {
+// columnsOf reads the fields of a dialect without names; text is what was given.
+func (p *parser) columnsOf(list []word, text string) *Error {
 	fields := p.d.fields
 	front, end := p.d.optional()
 	switch len(list) {
@@ -220,7 +220,9 @@ func (p *parser) columnsOf(list []word) *Error {
 		}
 		at[f.unit] = len(p.buf)
 	}
-	p.e.text = string(p.buf)
+	if p.e.text = text; string(p.buf) != text { // most texts are canonical: no second one
+		p.e.text = string(p.buf)
+	}
 	from := 0
 	for i := front; i < len(fields)-end; i++ {
 		to := at[fields[i].unit]

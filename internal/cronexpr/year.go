@@ -54,11 +54,20 @@ func (s *yearSet) full() bool {
 // weekDays returns the days of a month, as bits 1-31, that lie in the given weeks
 // of ISO 8601. A week has the number it has in the year of its Thursday.
 func weekDays(weeks uint64, firstDay int64, length int) (days uint32) {
+	y, _, _ := civil(firstDay)
+	begin, end := dayNumber(y, 1, 1), dayNumber(y+1, 1, 1)
 	monday := firstDay - int64((weekdayOf(firstDay)+6)%7)
 	for ; monday < firstDay+int64(length); monday += 7 {
 		thursday := monday + 3
-		y, _, _ := civil(thursday)
-		n := (thursday-dayNumber(y, 1, 1))/7 + 1
+		var n int64
+		switch {
+		case thursday < begin:
+			n = (thursday-dayNumber(y-1, 1, 1))/7 + 1
+		case thursday < end:
+			n = (thursday-begin)/7 + 1
+		default:
+			n = 1
+		}
 		if weeks>>n&1 == 0 {
 			continue
 		}
