@@ -1,23 +1,46 @@
 package cronexpr
 
-import "strings"
-
-// The dates of a cycle of the calendar, as day numbers: those of 2000 to 2399, and
-// those of all years that a year field can name.
-const (
-	firstOfCycle = 10957 // 2000-01-01
-	firstOfYears = 0     // 1970-01-01
+import (
+	"math/bits"
+	"strings"
 )
 
-// someDate reports whether any date matches.
+// yearKinds: seven weekdays, and three ways in which a year and the one before it may
+// have a leap day, for both never have one.
+const yearKinds = 7 * 3
+
+// someDate reports whether any date matches. Which dates of a year do depends on its
+// kind alone: on the weekday of 1 January, on its length, and, for the first days and
+// their week, on the length of the year before. So one year of each kind is asked; in
+// 400 years there is every kind there is.
 func (e *Expr) someDate() bool {
-	from := int64(firstOfCycle)
+	from, to := 2000, 2399
 	if e.years != nil {
-		from = firstOfYears
+		from, to = minYear, maxYear
 	}
-	_, ok := e.nextDay(from, from*daySeconds+e.Horizon())
-	return ok
+	var asked uint32
+	for y := from; y <= to && bits.OnesCount32(asked) < yearKinds; y++ {
+		if e.years != nil {
+			var ok bool
+			if y, ok = e.years.next(y); !ok {
+				break
+			}
+		}
+		begin := dayNumber(y, 1, 1)
+		kind := weekdayOf(begin)*4 + leap(y)*2 + leap(y-1)
+		if asked>>kind&1 != 0 {
+			continue
+		}
+		asked |= 1 << kind
+		if _, ok := e.nextDay(begin, dayNumber(y+1, 1, 1)*daySeconds); ok {
+			return true
+		}
+	}
+	return false
 }
+
+// leap returns the leap days of a year.
+func leap(year int) int { return daysIn(year, 2) - 28 }
 
 // restricts reports whether the field of a date says more than "every".
 func (e *Expr) restricts(u unit) bool {

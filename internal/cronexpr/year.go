@@ -7,14 +7,26 @@ type yearSet [(maxYear - minYear + 64) / 64]uint64
 
 // add puts every step-th year from from to to into the set.
 func (s *yearSet) add(from, to, step int) {
-	for y := from - minYear; y <= to-minYear; {
-		if step == 1 && y%64 == 0 && y+63 <= to-minYear {
-			s[y/64] = ^uint64(0)
-			y += 64
-			continue
+	from -= minYear
+	to -= minYear
+	if step >= 64 {
+		for y := from; y <= to; y += step {
+			s[y/64] |= 1 << (y % 64)
 		}
-		s[y/64] |= 1 << (y % 64)
-		y += step
+		return
+	}
+	var every uint64 // the pattern of the step, from bit 0
+	for bit := 0; bit < 64; bit += step {
+		every |= 1 << bit
+	}
+	for y := from; y <= to; {
+		word, bit := y/64, y%64
+		set := every << bit
+		if left := to - word*64; left < 63 {
+			set &= 2<<left - 1
+		}
+		s[word] |= set
+		y += (64 - bit + step - 1) / step * step // the first of the next word
 	}
 }
 
