@@ -3,6 +3,7 @@ package trigger_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -186,6 +187,42 @@ func TestNextOfEveryDialectDoesNotAllocate(t *testing.T) {
 		trig.Next(from.AddDate(60, 0, 0)) // the zone's rules for these years are worked out once
 		if n := testing.AllocsPerRun(20, func() { at, _ = trig.Next(at); trig.Prev(at); trig.Matches(at) }); n != 0 {
 			t.Errorf("%s %q: %v allocations", c.dialect, c.text, n)
+		}
+	}
+}
+
+// Each row is a date at which at least one well-known scheduler was seen to go wrong.
+func TestWhereOtherSchedulersWereSeenToGoWrong(t *testing.T) {
+	for _, c := range []struct {
+		name, dialect, text, zone, after string
+		want                             []string
+	}{
+		{"gap, daily", "crontab", "30 2 * * *", "America/New_York", "2025-03-08T12:00:00-05:00",
+			[]string{"2025-03-09T03:00:00-04:00", "2025-03-10T02:30:00-04:00"}},
+		{"gap, every half hour", "crontab", "*/30 * * * *", "America/New_York", "2025-03-09T01:00:00-05:00",
+			[]string{"2025-03-09T01:30:00-05:00", "2025-03-09T03:00:00-04:00", "2025-03-09T03:30:00-04:00"}},
+		{"gap, every other hour", "crontab", "0 */2 * * *", "America/New_York", "2025-03-09T00:00:00-05:00",
+			[]string{"2025-03-09T04:00:00-04:00", "2025-03-09T06:00:00-04:00"}},
+		{"the day after the gap", "fields", "hour=0", "America/New_York", "2025-03-09T00:00:00-05:00",
+			[]string{"2025-03-10T00:00:00-04:00", "2025-03-11T00:00:00-04:00"}},
+		{"monthly over the gap", "fields", "day=1 hour=0", "America/New_York", "2025-02-15T00:00:00-05:00",
+			[]string{"2025-03-01T00:00:00-05:00", "2025-04-01T00:00:00-04:00", "2025-05-01T00:00:00-04:00"}},
+		{"weekly over the gap", "quartz", "0 0 0 ? * MON", "America/New_York", "2025-03-08T00:00:00-05:00",
+			[]string{"2025-03-10T00:00:00-04:00", "2025-03-17T00:00:00-04:00"}},
+		{"fold, daily", "quartz", "0 30 1 * * ?", "America/New_York", "2025-11-01T12:00:00-04:00",
+			[]string{"2025-11-02T01:30:00-04:00", "2025-11-03T01:30:00-05:00"}},
+		{"fold, hourly", "crontab", "0 * * * *", "America/New_York", "2025-11-02T00:00:00-04:00",
+			[]string{"2025-11-02T01:00:00-04:00", "2025-11-02T01:00:00-05:00", "2025-11-02T02:00:00-05:00"}},
+		{"fold, every half hour", "quartz", "0 */30 * * * ?", "America/New_York", "2025-11-02T00:30:00-04:00",
+			[]string{"2025-11-02T01:00:00-04:00", "2025-11-02T01:30:00-04:00", "2025-11-02T01:00:00-05:00", "2025-11-02T01:30:00-05:00"}},
+		{"gap at midnight", "fields", "hour=0", "America/Sao_Paulo", "2018-11-03T12:00:00-03:00",
+			[]string{"2018-11-04T01:00:00-02:00", "2018-11-05T00:00:00-02:00"}},
+		{"gap of half an hour", "crontab", "15 2 * * *", "Australia/Lord_Howe", "2025-10-04T12:00:00+10:30",
+			[]string{"2025-10-05T02:30:00+11:00", "2025-10-06T02:15:00+11:00"}},
+	} {
+		trig := bindTo(t, c.text, "", trigger.ParseOptions{Dialect: c.dialect, Zone: c.zone})
+		if got := next(trig, instant(t, c.after), len(c.want)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q after %s:\n got %v\nwant %v", c.name, c.text, c.after, got, c.want)
 		}
 	}
 }
