@@ -15,8 +15,11 @@ import (
 // ParseOptions go with the text of a trigger that a user typed. All but Now are
 // text too; empty means not given.
 type ParseOptions struct {
-	// Dialect is how a cron expression is read: "crontab" (the default) or "ruqi".
+	// Dialect is how a cron expression is read: "crontab" (the default), "ruqi",
+	// "fields" or "quartz".
 	Dialect string
+	// Seed decides what H in a cron expression stands for: see CronOptions.Seed.
+	Seed string
 	// Zone is an IANA name. Empty: the trigger stays without one until Bind.
 	Zone string
 	// Gap and Fold are for cron, calendar and every: see the constants of type Gap and Fold.
@@ -99,7 +102,7 @@ func parseCron(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, e
 		return t, faults.Err()
 	}
 	return Cron(text, CronOptions{
-		Dialect: o.Dialect, Zone: loc, StartText: o.Start, EndText: o.End, Gap: Gap(o.Gap), Fold: Fold(o.Fold),
+		Dialect: o.Dialect, Seed: o.Seed, Zone: loc, StartText: o.Start, EndText: o.End, Gap: Gap(o.Gap), Fold: Fold(o.Fold),
 	})
 }
 

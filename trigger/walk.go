@@ -70,7 +70,7 @@ func (w *walker) next(from int64) (int64, bool) {
 	if from > latest {
 		return 0, false
 	}
-	limit := min(from+searchSeconds, latest+1)
+	limit := min(from+w.expr.Horizon(), latest+1)
 	for s := w.zone.at(from); ; s = w.zone.find(from) {
 		low, high := w.bounds(s)
 		low = max(low, from+s.off)
@@ -123,7 +123,7 @@ func (w *walker) prev(to int64) (int64, bool) {
 	if to <= earliest {
 		return 0, false
 	}
-	limit := max(to-searchSeconds, earliest)
+	limit := max(to-w.expr.Horizon(), earliest)
 	for s := w.zone.at(to - 1); ; s = w.zone.find(to - 1) {
 		low, high := w.bounds(s)
 		high = min(high, to+s.off)
