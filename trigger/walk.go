@@ -17,6 +17,8 @@ type wallTimes interface {
 	Prev(wall, limit int64) (int64, bool)
 	// Count returns how many lie in [from, until), none when until is not after from.
 	Count(from, until int64) int64
+	// Horizon returns how far a search must look, in seconds, before it may say that there is nothing.
+	Horizon() int64
 }
 
 // A walker turns wall times into instants. It goes from one

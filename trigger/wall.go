@@ -23,20 +23,7 @@ func (c *wallClock) next(after time.Time) (time.Time, bool) {
 	from := max(min(max(after.Unix(), earliest-1), latest)+1, c.from)
 	w := walker{c.times, c.zone, c.rules}
 	at, ok := w.next(from)
-	for !ok {
-		// Nothing for 400 years. Chains of dates may have longer steps.
-		from += searchSeconds
-		wall, more := c.times.Next(from-settled, latest+settled)
-		if !more {
-			return time.Time{}, false
-		}
-		from = max(from, wall-settled)
-		if from > latest {
-			return time.Time{}, false
-		}
-		at, ok = w.next(from)
-	}
-	if at > c.to {
+	if !ok || at > c.to {
 		return time.Time{}, false
 	}
 	return time.Unix(at, 0).In(c.zone.loc), true
@@ -47,19 +34,7 @@ func (c *wallClock) prev(before time.Time) (time.Time, bool) {
 	until := min(ceilSeconds(clampMicros(before, true)), c.to+1)
 	w := walker{c.times, c.zone, c.rules}
 	at, ok := w.prev(until)
-	for !ok {
-		until -= searchSeconds
-		wall, more := c.times.Prev(until+settled, earliest-settled)
-		if !more {
-			return time.Time{}, false
-		}
-		until = min(until, wall+settled)
-		if until <= earliest {
-			return time.Time{}, false
-		}
-		at, ok = w.prev(until)
-	}
-	if at < c.from {
+	if !ok || at < c.from {
 		return time.Time{}, false
 	}
 	return c.zone.time(at), true
@@ -143,6 +118,9 @@ func (s *dayTimes) Count(from, until int64) int64 {
 	return n
 }
 
+// Horizon implements wallTimes: a chain may have a step of any length.
+func (s *dayTimes) Horizon() int64 { return latest - earliest }
+
 // below returns how many of the times of a day are earlier than sod.
 func (s *dayTimes) below(sod int) (n int64) {
 	for _, sec := range s.secs {
@@ -200,6 +178,9 @@ func (b *beats) Prev(wall, limit int64) (int64, bool) {
 	at := wall - 1 - floorMod(wall-1-b.offset, b.period)
 	return at, at >= limit
 }
+
+// Horizon implements wallTimes.
+func (b *beats) Horizon() int64 { return settled }
 
 // Count implements wallTimes.
 func (b *beats) Count(from, until int64) int64 {
