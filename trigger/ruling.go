@@ -20,7 +20,7 @@ func (t *CalendarTrigger) Explain(at time.Time) []ruqi.Ruling {
 		return l.list
 	}
 	l.edges(t.term, t.anchor, t.zone, at)
-	l.onClock(t.clock, at, func(day int64, sod int) {
+	l.onClock(t.clock, t.gap, t.fold, false, at, func(day int64, sod int) {
 		l.date(t.clock.times.(*dayTimes).days, day)
 		l.field("hour", t.hour, sod/3600)
 		l.field("minute", t.minute, sod/60%60)
@@ -52,7 +52,7 @@ func (t *EveryTrigger) Explain(at time.Time) []ruqi.Ruling {
 		}
 		return l.list
 	}
-	l.onClock(t.clock, at, func(day int64, sod int) {
+	l.onClock(t.clock, t.gap, t.fold, s.form == formBeat, at, func(day int64, sod int) {
 		switch s.form {
 		case formBeat:
 			if s.beat.period == 3600 {
@@ -66,11 +66,11 @@ func (t *EveryTrigger) Explain(at time.Time) []ruqi.Ruling {
 			if is := cronexpr.Weekday(day); s.on>>is&1 == 0 {
 				d := tell(ruqi.English)
 				d.weekdays(s.on)
-				l.add("day_of_week", "it asks for %s, and this is a %s", d.b, time.Weekday(is))
+				l.add("day_of_week", "the weekday is %s, and it asks for %s", time.Weekday(is), d.b)
 			}
 		}
 		if !hasTime(s.secs, sod) {
-			l.add("time", "it asks for %s, and it is %s", strings.ReplaceAll(timesText(s.secs), ", ", " or "), timeText(int32(sod)))
+			l.add("time", "the time is %s, and it asks for %s", timeText(int32(sod)), strings.ReplaceAll(timesText(s.secs), ", ", " or "))
 		}
 	})
 	return l.list
@@ -107,15 +107,14 @@ func (l *rulings) stand(fault error, settled bool) bool {
 
 // edges says whether an instant is before the start or the anchor, or after the end.
 func (l *rulings) edges(t term, anchor int64, z *zone, at time.Time) {
-	micros := clampMicros(at, false)
-	if t.start.kind != edgeNone && micros < t.start.micros {
-		l.add("start", "it starts on %s", t.start.text(z))
+	if t.start.kind != edgeNone && clampMicros(at, false) < t.start.micros {
+		l.add("start", "the start is %s, which is later", t.start.text(z))
 	}
-	if anchor != none && micros <= anchor {
+	if anchor != none && clampMicros(at, false) <= anchor {
 		l.add("anchor", "it counts from %s, and fires after that", formatMicros(anchor, z))
 	}
-	if t.end.kind != edgeNone && micros > t.end.micros {
-		l.add("end", "it ended on %s", t.end.text(z))
+	if t.end.kind != edgeNone && clampMicros(at, true) > t.end.micros {
+		l.add("end", "the end is %s, which is earlier", t.end.text(z))
 	}
 }
 
@@ -125,56 +124,55 @@ func (l *rulings) date(days daySet, day int64) {
 		return
 	}
 	d := tell(ruqi.English)
+	d.put("the date is ", "")
 	d.date(day)
-	before, was := days.prev(day)
-	if after, will := days.next(day); will {
-		d.put(" is none of its dates; the next is ", "")
-		d.date(after)
-	} else {
-		d.put(" is none of its dates", "")
-	}
-	if was {
-		d.put(", the one before is ", "")
+	d.put(", which is none of the chain", "")
+	if before, ok := days.prev(day - 1); ok {
+		d.put("; the one before is ", "")
 		d.date(before)
+	}
+	if after, ok := days.next(day + 1); ok {
+		d.put("; the next is ", "")
+		d.date(after)
 	}
 	l.add("date", "%s", d.b)
 }
 
 func (l *rulings) field(part string, want, is int) {
 	if want != is {
-		l.add(part, "it asks for %d, and it is %d", want, is)
+		l.add(part, "the %s is %d, and it asks for %d", part, is, want)
 	}
 }
 
 // onClock says what the wall clock rules out: fields tells about a wall time that is none of the set.
-func (l *rulings) onClock(c *wallClock, at time.Time, fields func(day int64, sod int)) {
+func (l *rulings) onClock(c *wallClock, gap Gap, fold Fold, starred bool, at time.Time, fields func(day int64, sod int)) {
 	if at.Nanosecond() != 0 {
-		l.add("second", "it fires on whole seconds, and this is %s", at.In(c.zone.loc).Format("15:04:05.999999999"))
+		l.add("second", "the instant has a fraction of a second, and it fires at whole seconds")
 	}
 	seconds := floorSeconds(clampMicros(at, false))
-	s := c.zone.find(seconds)
-	wall := seconds + s.off
-	if c.times.Count(wall, wall+1) == 0 {
-		fields(cronexpr.FloorDay(wall))
-		w := walker{c.times, c.zone, c.rules}
-		w.runAfter = true
-		if low, high, any := w.missed(s); any && seconds == s.begin && c.times.Count(low, high) > 0 {
-			l.add("gap", "the clock leaves out what it asks for, from %s to %s, and what is left out does not fire here",
-				wallText(low), wallText(high))
+	at = time.Unix(seconds, 0)
+	wall := seconds + c.zone.find(seconds).off
+	other := *c
+	if c.times.Count(wall, wall+1) > 0 {
+		other.rules = rulesOf(gap, FoldBoth, starred)
+		if !c.matches(at) && other.matches(at) {
+			pass := "second"
+			if c.rules.onlySecond {
+				pass = "first"
+			}
+			l.add("fold", "a clock change brings %s twice, this is the %s time, and fold is %s", at.In(c.zone.loc).Format("15:04:05"), pass, fold)
 		}
 		return
 	}
-	if len(l.list) == 0 {
-		pass := "first"
-		if c.rules.onlySecond {
-			pass = "second"
+	fields(cronexpr.FloorDay(wall))
+	for _, rule := range []Gap{GapRunAfter, GapShift} {
+		other.rules = rulesOf(rule, fold, starred)
+		if !c.matches(at) && other.matches(at) {
+			l.add("gap", "a clock change leaves out a time that it asks for, which would fire here if gap were %s, and gap is %s", rule, gap)
+			return
 		}
-		l.add("fold", "the clock shows %s twice, and it fires the %s time", wallText(wall), pass)
 	}
 }
-
-// wallText writes a time on the wall clock.
-func wallText(wall int64) string { return time.Unix(wall, 0).UTC().Format("2006-01-02 15:04:05") }
 
 // sides names the fire times on either side of an instant.
 func sides(t ruqi.Stepper, at time.Time) string {
