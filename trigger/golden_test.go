@@ -69,6 +69,10 @@ func (r row) parse(o trigger.ParseOptions) (ruqi.Trigger, error) {
 		kind, o.Dialect = "cron", "crontab"
 	case "cron6":
 		kind, o.Dialect = "cron", "ruqi"
+	case "apsfields":
+		kind, o.Dialect = "cron", "fields"
+	case "quartz":
+		kind, o.Dialect = "cron", "quartz"
 	}
 	return trigger.Parse(kind, r.Expr, o)
 }
@@ -111,7 +115,7 @@ func next(trig ruqi.Trigger, after time.Time, n int) []string {
 }
 
 func TestGoldenVectors(t *testing.T) {
-	for _, file := range []string{"cron5", "cron6", "crontab6", "crontabext", "interval", "date"} {
+	for _, file := range []string{"cron5", "cron6", "apsfields", "quartz", "crontab6", "crontabext", "interval", "date"} {
 		t.Run(file, func(t *testing.T) {
 			for _, r := range rows(t, file) {
 				trig, err := r.parse(trigger.ParseOptions{})
@@ -183,6 +187,8 @@ func TestDisputedExpressionsHaveTheAnswersOfTheDocumentedRules(t *testing.T) {
 	// Where the others refuse or differ, Ruqi documents these as accepted.
 	documented := map[string]string{
 		"@every 5m": "an interval", "0 0 L * *": "the last day of the month",
+		"day_of_week=mon-fri/2": "Monday, Wednesday, Friday", "month=jan-mar/2": "January and March",
+		"second=59/1": "59 alone", "hour=22/2": "22 alone", "month=*/12": "January alone",
 	}
 	for _, r := range rows(t, "disputed") {
 		trig, err := r.parse(trigger.ParseOptions{})
