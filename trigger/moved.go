@@ -2,11 +2,13 @@ package trigger
 
 import "github.com/ruqi-dev/ruqi/trigger/daycal"
 
-// maxMoved is how many days away a fire time may be moved to. A year is more than any holiday lasts.
+// maxMoved is how many days away a fire time may be moved. A year is more than any holiday lasts.
 const maxMoved = 366
 
 // stays reports whether fire times on a day stay there.
-func (s *sieve) stays(d daycal.Day) bool { return s.holdsDay(d) == s.keeps && s.zone.shows(d) }
+func (s *sieve) stays(d daycal.Day) bool {
+	return s.holdsDay(d) == s.keeps && d >= daycal.First && d <= daycal.Last && s.zone.shows(d)
+}
 
 // nextStay returns the first day after d whose fire times stay.
 func (s *sieve) nextStay(d daycal.Day) (daycal.Day, bool) {
@@ -30,29 +32,32 @@ func (s *sieve) prevStay(d daycal.Day) (daycal.Day, bool) {
 	}
 }
 
-// target returns the day to which fire times on a day belong: itself, or the one they are moved to, however far away.
+// target returns the day to which fire times on a day belong: itself, or the one they are moved to.
 func (s *sieve) target(d daycal.Day) (daycal.Day, bool) {
-	switch {
-	case s.stays(d):
-		return d, true
-	case s.otherwise == ElseNext:
-		return s.nextStay(d)
+	step := daycal.Day(1)
+	if s.otherwise == ElsePrevious {
+		step = -1
 	}
-	return s.prevStay(d)
+	for range maxMoved + 1 {
+		if s.stays(d) {
+			return d, true
+		}
+		d += step
+	}
+	return 0, false
 }
 
 // sources returns the days whose fire times are moved to a day; first > last when there are none.
 func (s *sieve) sources(d daycal.Day) (first, last daycal.Day) {
+	first, last = d, d
 	if s.otherwise == ElseNext {
-		first = d - maxMoved
-		if prev, ok := s.prevStay(d); ok {
-			first = max(first, prev+1)
+		for d-first < maxMoved && !s.stays(first-1) {
+			first--
 		}
 		return first, d - 1
 	}
-	last = d + maxMoved
-	if next, ok := s.nextStay(d); ok {
-		last = min(last, next-1)
+	for last-d < maxMoved && !s.stays(last+1) {
+		last++
 	}
 	return d + 1, last
 }
@@ -61,7 +66,7 @@ func (s *sieve) sources(d daycal.Day) (first, last daycal.Day) {
 func (s *sieve) moved(at int64) (int64, bool) {
 	from := s.zone.day(at)
 	to, ok := s.target(from)
-	if !ok || max(to-from, from-to) > maxMoved {
+	if !ok {
 		return 0, false
 	}
 	t := floorSeconds(at)
@@ -93,34 +98,37 @@ func (s *sieve) nextMoved(after int64) (int64, bool) {
 	limit := s.zone.day(after) + searchSeconds/daySeconds
 	for d <= limit {
 		at, found := s.firstOn(d, after)
-		next, more := s.nextStay(d)
 		if found {
-			if more && at >= s.zone.startOf(next) { // the clock goes back over midnight
-				if other, has := s.firstOn(next, after); has {
-					at = min(at, other)
+			if at >= s.zone.startOf(d+1) { // the clock goes back over midnight
+				if next, ok := s.nextStay(d); ok {
+					if other, has := s.firstOn(next, after); has {
+						at = min(at, other)
+					}
 				}
 			}
 			return at, true
 		}
-		if !more {
-			return 0, false
-		}
 		// The first fire time that can belong to a later day.
 		from := d + 1
 		if s.otherwise == ElsePrevious {
+			next, ok := s.nextStay(d)
+			if !ok {
+				return 0, false
+			}
 			from = next
 		}
 		at, found = nextMicros(s.of, max(after, s.zone.startOf(from)-1))
 		if !found {
 			return 0, false
 		}
-		to, ok := s.target(s.zone.day(at))
-		if !ok && s.otherwise == ElseNext {
-			return 0, false
+		day := max(s.zone.day(at), from)
+		to, ok := s.target(day)
+		if !ok || to <= d {
+			if to, ok = s.nextStay(day); !ok {
+				return 0, false
+			}
 		}
-		if d = next; ok {
-			d = max(next, to)
-		}
+		d = to
 	}
 	return 0, false
 }
@@ -138,33 +146,36 @@ func (s *sieve) prevMoved(before int64) (int64, bool) {
 	limit := s.zone.day(before) - searchSeconds/daySeconds
 	for d >= limit {
 		at, found := s.lastOn(d, before)
-		prev, more := s.prevStay(d)
 		if found {
-			if more && at < s.zone.endOf(prev) {
-				if other, has := s.lastOn(prev, before); has {
-					at = max(at, other)
+			if at < s.zone.endOf(d-1) {
+				if prev, ok := s.prevStay(d); ok {
+					if other, has := s.lastOn(prev, before); has {
+						at = max(at, other)
+					}
 				}
 			}
 			return at, true
 		}
-		if !more {
-			return 0, false
-		}
 		until := d - 1
 		if s.otherwise == ElseNext {
+			prev, ok := s.prevStay(d)
+			if !ok {
+				return 0, false
+			}
 			until = prev
 		}
 		at, found = prevMicros(s.of, min(before, s.zone.endOf(until)))
 		if !found {
 			return 0, false
 		}
-		to, ok := s.target(s.zone.day(at))
-		if !ok && s.otherwise == ElsePrevious {
-			return 0, false
+		day := min(s.zone.day(at), until)
+		to, ok := s.target(day)
+		if !ok || to >= d {
+			if to, ok = s.prevStay(day); !ok {
+				return 0, false
+			}
 		}
-		if d = prev; ok {
-			d = min(prev, to)
-		}
+		d = to
 	}
 	return 0, false
 }

@@ -280,7 +280,10 @@ func (s *sieve) hopeAfter(at int64) (from int64, ok bool) {
 	}
 	if len(s.days) > 0 {
 		if d, has := s.nextDay(s.zone.day(at), s.keeps); has {
-			from, ok = s.zone.onward(at, d), true
+			from, ok = s.zone.later(at, d), true
+		}
+		if back, folds := s.zone.backAfter(at); folds && (!ok || back < from) {
+			from, ok = back, true
 		}
 	}
 	if s.keeps {
@@ -300,7 +303,10 @@ func (s *sieve) hopeBefore(at int64) (until int64, ok bool) {
 	}
 	if len(s.days) > 0 {
 		if d, has := s.prevDay(s.zone.day(at), s.keeps); has {
-			until, ok = s.zone.backward(at, d), true
+			until, ok = min(at, s.zone.endOf(d))-1, true
+		}
+		if ahead, folded := s.zone.aheadBefore(at); folded && (!ok || ahead > until+1) {
+			until, ok = min(at, ahead)-1, true
 		}
 	}
 	if s.keeps {

@@ -17,6 +17,7 @@ type Calendar struct {
 	union    []*Calendar
 	without  *Calendar
 
+	sought             uint8        // the weekdays that are looked through: without those that are taken away for good
 	holidays, workdays spans        // of all years
 	ruled              func() spans // the days of rules; computed when first asked for
 }
@@ -29,6 +30,10 @@ func (c *Calendar) compile() {
 		workdays = append(workdays, y.workdays...)
 	}
 	c.holidays, c.workdays = merged(holidays), merged(workdays)
+	c.sought = c.weekdays
+	if w := c.without; w != nil && w.without == nil && len(w.workdays) == 0 {
+		c.sought &^= w.weekdays
+	}
 	c.ruled = sync.OnceValue(func() spans {
 		var all []span
 		for _, r := range c.rules {
@@ -135,11 +140,11 @@ func (c *Calendar) NextIn(after Day) (d Day, ok bool) {
 	return 0, false
 }
 
-// nextHad returns the first day at or after d for which has is true; Last+1 for none.
+// nextHad returns the first day at or after d for which has is true, but for some that takes takes; Last+1 for none.
 func (c *Calendar) nextHad(d Day) Day {
 	best := min(c.dates.next(d), c.holidays.next(d), c.ruled().next(d))
-	if c.weekdays != 0 {
-		twoWeeks := uint16(c.weekdays)<<7 | uint16(c.weekdays)
+	if c.sought != 0 {
+		twoWeeks := uint16(c.sought)<<7 | uint16(c.sought)
 		best = min(best, d+Day(bits.TrailingZeros16(twoWeeks>>d.Weekday())))
 	}
 	if c.yearly != [13]uint32{} {
@@ -186,11 +191,11 @@ func (c *Calendar) PrevIn(before Day) (d Day, ok bool) {
 	return 0, false
 }
 
-// prevHad returns the last day at or before d for which has is true; First-1 for none.
+// prevHad is nextHad backwards: First-1 for none.
 func (c *Calendar) prevHad(d Day) Day {
 	best := max(c.dates.prev(d), c.holidays.prev(d), c.ruled().prev(d))
-	if c.weekdays != 0 {
-		twoWeeks := uint16(c.weekdays)<<7 | uint16(c.weekdays)
+	if c.sought != 0 {
+		twoWeeks := uint16(c.sought)<<7 | uint16(c.sought)
 		back := bits.LeadingZeros16(twoWeeks << (15 - 7 - d.Weekday()))
 		best = max(best, d-Day(back))
 	}
