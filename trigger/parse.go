@@ -41,6 +41,7 @@ type ParseOptions struct {
 //   - calendar: "years= months= weeks= days= hour= minute= second= start_date= end_date=" with whole numbers.
 //   - every: words as EveryTrigger has them. A length of time gives an interval, a date a date; so does "in 5 minutes", when Now is
 //     given.
+//   - any, all, except, only: the trigger's JSON.
 //
 // The error is an *ruqi.InvalidError with every fault; its pointers are those of
 // the JSON form, and its messages begin with the name of the part.
@@ -69,8 +70,11 @@ func Parse(kind, text string, o ParseOptions) (ruqi.Trigger, error) {
 	case "every":
 		o.refuse(&faults, kind, "dialect", o.Dialect)
 		t, err = parseEvery(text, loc, o)
+	case "any", "all", "except", "only":
+		o.refuse(&faults, kind, "gap", o.Gap, "fold", o.Fold, "dialect", o.Dialect, "start", o.Start, "end", o.End)
+		t, err = parseComposite(kind, text, loc)
 	default:
-		err = ruqi.Invalid("/kind", kind, "%q is not one of cron, interval, date, calendar, every", clip(kind))
+		err = ruqi.Invalid("/kind", kind, "%q is not one of cron, interval, date, calendar, every, any, all, except, only", clip(kind))
 	}
 	faults.Merge("", err)
 	if err := faults.Err(); err != nil {
