@@ -23,7 +23,7 @@ func (e *Expression) English(b []byte) []byte {
 	b = e.englishTime(b, &p)
 	before := len(b)
 	b = e.englishDate(b)
-	everyDay := e.day.full && e.weekday.full && (p.kind == byList || p.kind == byWindows || p.kind == byHash && !e.hour.full)
+	everyDay := e.day.full && e.weekday.full && (p.kind == byList || p.kind == byWindows || p.kind == byHash && e.oncePerHash())
 	if everyDay {
 		date := string(b[before:])
 		b = append(append(b[:before], " every day"...), date...)
@@ -109,57 +109,62 @@ func englishOffset(b []byte, p *plan) []byte {
 		b = append(b, " at minute "...)
 		b = strconv.AppendInt(b, int64(minute), 10)
 	}
-	if second > 0 {
-		if p.step >= 3600 || minute > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, " at second "...)
-		b = strconv.AppendInt(b, int64(second), 10)
+	if second == 0 {
+		return b
 	}
-	return b
+	switch {
+	case p.step >= 3600:
+		b = append(b, ", second "...)
+	case minute > 0:
+		b = append(b, ", at second "...)
+	default:
+		b = append(b, " at second "...)
+	}
+	return strconv.AppendInt(b, int64(second), 10)
 }
 
 // englishFields says the fields one by one, the smallest first.
 func (e *Expression) englishFields(b []byte) []byte {
-	seconds := e.second.full || e.second.set != 1
-	minutes := e.minute.set
-	step, offset, even := cyclic(e.minute.numbers(0, 59), 60)
+	s, m, h := e.second.numbers(0, 59), e.minute.numbers(0, 59), e.hour.numbers(0, 23)
+	seconds := s != 1
+	single := s&(s-1) == 0
+	step, offset, even := cyclic(m, 60)
 	even = even && step < 60 && offset == 0
-	single := e.second.set&(e.second.set-1) == 0
+	secondStep, _, evenSeconds := cyclic(s, 60)
+	evenSeconds = evenSeconds && secondStep < 60
 	switch {
-	case even && (!seconds || single):
+	case even && single:
 		b = englishStep(b, step*60)
 		if seconds {
-			b = append(b, ' ')
-			b = englishAt(b, "second", e.second.numbers(0, 59), 60)
+			b = englishAt(append(b, ' '), "second", s, 60)
 		}
-		if !e.hour.full {
-			b = append(b, " in "...)
+		if e.hour.full {
+			return b
 		}
+		return englishNumbers(append(b, " in "...), "hour", h, 24)
 	case seconds:
-		b = englishAt(b, "second", e.second.numbers(0, 59), 60)
+		b = englishAt(b, "second", s, 60)
 		joint := " of "
-		if secondStep, _, ok := cyclic(e.second.numbers(0, 59), 60); ok && secondStep < 60 {
+		if evenSeconds {
 			joint = " in "
 		}
-		b = append(b, joint...)
-		if e.minute.full {
-			b = append(b, "every minute"...)
-		} else {
-			b = englishNumbers(b, "minute", minutes, 60)
+		switch {
+		case e.minute.full && e.hour.full:
+			return append(append(b, joint...), "every minute"...)
+		case e.minute.full && evenSeconds:
+			return englishNumbers(append(b, joint...), "hour", h, 24)
+		case e.minute.full:
+			b = append(append(b, joint...), "every minute"...)
+			return englishNumbers(append(b, " in "...), "hour", h, 24)
 		}
-		b = append(b, " of "...)
+		b = englishNumbers(append(b, joint...), "minute", m, 60)
 	default:
-		b = englishAt(b, "minute", minutes, 60)
-		b = append(b, " of "...)
+		b = englishAt(b, "minute", m, 60)
 	}
-	switch {
-	case !e.hour.full:
-		b = englishNumbers(b, "hour", e.hour.set, 24)
-	case !even || seconds && !single:
-		b = append(b, "every hour"...)
+	if e.hour.full {
+		return append(b, " of every hour"...)
 	}
-	return b
+	return englishNumbers(append(b, " of "...), "hour", h, 24)
 }
 
 // englishAt is englishNumbers with "at" before what is no step.
@@ -244,69 +249,83 @@ func englishOrdinal(b []byte, n int) []byte {
 // englishHash says times of day that hang on the job's id.
 func (e *Expression) englishHash(b []byte) []byte {
 	s, m, h := &e.second, &e.minute, &e.hour
-	if m.hash != nil && m.hash.step == 0 && h.hash != nil && h.hash.step == 0 && (s.hash == nil || s.hash.step == 0) {
-		b = append(b, "at a time"+byID...)
-		if whole := *h.hash == (span{0, 23, 0}) && *m.hash == (span{0, 59, 0}); whole {
-			return b
+	plainSecond := s.hash == nil && !s.full && s.set == 1 || s.hash != nil && s.hash.step == 0
+	free := m.hash != nil && m.hash.step == 0 // the minute is any of a range
+	hours, single := h.stretch()
+	switch {
+	case plainSecond && free && h.hash != nil && h.hash.step == 0:
+		b = append(b, "at a time"...)
+		if *h.hash != (span{0, 23, 0}) || *m.hash != (span{0, 59, 0}) {
+			b = clock(append(b, " from "...), h.hash.from*3600+m.hash.from*60, false)
+			b = clock(append(b, " to "...), h.hash.to*3600+m.hash.to*60, false)
+			if *m.hash != (span{0, 59, 0}) && h.hash.from != h.hash.to {
+				b = englishRange(append(b, " with a minute from "...), m.hash)
+			}
 		}
-		b = append(b, ", the hour from "...)
-		b = englishRange(b, h.hash)
-		if *m.hash != (span{0, 59, 0}) {
-			b = append(b, ", the minute from "...)
-			b = englishRange(b, m.hash)
-		}
-		return append(b, ',')
+		return append(b, byID...)
+	case plainSecond && free && single:
+		b = clock(append(b, "at a time from "...), hours*3600+m.hash.from*60, false)
+		b = clock(append(b, " to "...), hours*3600+m.hash.to*60, false)
+		return append(b, byID...)
+	case plainSecond && h.full && m.hash != nil && *m.hash == (span{0, 59, m.hash.step}) && !m.mixed && m.hash.step > 0:
+		b = englishStep(b, m.hash.step*60)
+		return append(b, ", beginning at a minute"+byID...)
+	case plainSecond && h.full:
+		b = append(b, "every hour "...)
+		return m.englishHashed(b, "minute", 60)
 	}
-	said := false
-	part := func(f *field, unit string, size int) {
-		switch {
-		case f.hash != nil && f.hash.step > 0:
-			b = append(b, "at every "...)
-			b = append(append(englishOrdinal(b, f.hash.step), ' '), unit...)
-			if f.hash.from != 0 || f.hash.to != size-1 {
-				b = append(b, " from "...)
-				b = englishRange(b, f.hash)
-			}
-			b = append(b, ", the first"+byID+","...)
-		case f.hash != nil:
-			if f.text != "H" {
-				b = append(append(append(b, "at a "...), unit...), " from "...)
-				b = englishRange(b, f.hash)
-			} else {
-				b = append(append(b, "at a "...), unit...)
-			}
-			b = append(b, byID...)
-		case f.full:
-			b = append(append(b, "every "...), unit...)
-		default:
-			b = englishAt(b, unit, f.set, size)
-		}
-		said = true
+	if !plainSecond || s.hash != nil {
+		b = append(s.englishHashed(b, "second", 60), " of "...)
 	}
-	if s.hash != nil || s.full || s.set != 1 {
-		part(s, "second", 60)
+	from := len(b)
+	b = m.englishHashed(b, "minute", 60)
+	if at := "at "; from > 0 && string(b[from:from+len(at)]) == at {
+		b = append(b[:from], b[from+len(at):]...)
 	}
-	for _, next := range []struct {
-		f    *field
-		unit string
-		size int
-	}{{m, "minute", 60}, {h, "hour", 24}} {
-		if said {
-			b = append(b, " of "...)
-			if next.f.hash == nil && !next.f.full {
-				b = englishNumbers(b, next.unit, next.f.set, next.size)
-				continue
-			}
-			from := len(b)
-			part(next.f, next.unit, next.size)
-			if text := b[from:]; len(text) > 3 && string(text[:3]) == "at " {
-				b = append(b[:from], text[3:]...)
-			}
-			continue
-		}
-		part(next.f, next.unit, next.size)
+	b = append(b, " of "...)
+	from = len(b)
+	b = h.englishHashed(b, "hour", 24)
+	if at := "at "; string(b[from:from+len(at)]) == at {
+		b = append(b[:from], b[from+len(at):]...)
 	}
 	return b
+}
+
+// oncePerHash reports whether times that hang on the job's id are those of certain hours, so that the days want a word.
+func (e *Expression) oncePerHash() bool {
+	return !e.hour.full && (e.hour.hash == nil || e.hour.hash.step == 0)
+}
+
+// stretch returns the one number of a field that has but one.
+func (f *field) stretch() (n int, single bool) {
+	return low(f.set), f.hash == nil && !f.full && f.set != 0 && f.set&(f.set-1) == 0
+}
+
+// englishHashed says one field of an expression that hangs on the job's id.
+func (f *field) englishHashed(b []byte, unit string, size int) []byte {
+	switch {
+	case f.hash == nil && f.full:
+		return append(append(b, "every "...), unit...)
+	case f.hash == nil:
+		return englishAt(b, unit, f.set, size)
+	case f.mixed:
+		b = append(append(append(b, "at "...), unit...), ' ')
+		return append(append(b, f.text...), " (H"+byID+")"...)
+	case f.hash.step > 0:
+		b = append(englishOrdinal(append(b, "at every "...), f.hash.step), ' ')
+	case unit == "hour":
+		b = append(b, "at an "...)
+	default:
+		b = append(b, "at a "...)
+	}
+	b = append(b, unit...)
+	if f.hash.from != 0 || f.hash.to != size-1 {
+		b = englishRange(append(b, " from "...), f.hash)
+	}
+	if f.hash.step > 0 {
+		b = append(b, " with the first"...)
+	}
+	return append(b, byID...)
 }
 
 func englishRange(b []byte, s *span) []byte {

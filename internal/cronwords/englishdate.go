@@ -49,6 +49,9 @@ func (e *Expression) englishOf(b []byte) []byte {
 }
 
 func (e *Expression) englishMonths(b []byte) []byte {
+	if e.month.mixed {
+		return append(append(append(b, "month "...), e.month.text...), " (H"+byID+")"...)
+	}
 	if e.month.hash != nil {
 		return append(b, "a month"+byID...)
 	}
@@ -58,55 +61,56 @@ func (e *Expression) englishMonths(b []byte) []byte {
 // englishDays says the day field: "the 1st and 15th of the month", "25 December"; of which months only where wanted.
 func (e *Expression) englishDays(b []byte, months bool) []byte {
 	d := &e.day
-	single := bits.OnesCount64(d.set) == 1 && len(d.specials) == 0 && d.hash == nil
-	if months && single && bits.OnesCount64(e.month.set) == 1 && !e.month.full {
+	of := func(b []byte) []byte {
+		if months || e.month.full {
+			return e.englishOf(b)
+		}
+		return b
+	}
+	plain := len(d.specials) == 0 && d.hash == nil
+	step, stepped := sparse(d.set)
+	switch {
+	case plain && months && d.set&(d.set-1) == 0 && !e.month.full && e.month.set != 0 && e.month.set&(e.month.set-1) == 0:
 		b = strconv.AppendInt(b, int64(low(d.set)), 10)
 		return append(append(b, ' '), englishMonths[low(e.month.set)]...)
+	case plain && stepped:
+		b = englishOrdinal(append(b, "every "...), step)
+		b = of(append(b, " day"...))
+		b = englishOrdinal(append(b, " from the "...), low(d.set))
+		if high(d.set)+step > 31 {
+			return append(b, " on"...)
+		}
+		return englishOrdinal(append(b, " to the "...), high(d.set))
+	case plain:
+		return of(grouped(append(b, "the "...), d.set, englishJoin, " to ", englishOrdinal))
 	}
-	parts := len(d.specials)
-	if d.set != 0 {
-		parts++
+	if d.mixed {
+		return of(append(append(append(b, "day "...), d.text...), " (H"+byID+")"...))
 	}
-	if d.hash != nil {
-		parts++
+	n := bits.OnesCount64(d.set) + len(d.specials)
+	if d.hash != nil { // it stands alone, being not mixed
+		b = append(b, "a day"...)
+		if *d.hash != (span{1, hashDays, d.hash.step}) {
+			b = englishOrdinal(append(b, " from the "...), d.hash.from)
+			b = englishOrdinal(append(b, " to the "...), d.hash.to)
+		}
+		b = append(of(b), byID...)
+		if d.hash.step > 0 {
+			b = englishOrdinal(append(b, " and every "...), d.hash.step)
+			b = append(b, " day after it"...)
+		}
+		return b
 	}
 	said := 0
-	if d.hash != nil {
-		b = append(b, "a day"+byID...)
-		if d.hash.step > 0 {
-			b = append(b, " and every "...)
-			b = append(englishOrdinal(b, d.hash.step), " day after it"...)
-		}
-		said++
-	}
-	if d.set != 0 {
-		b = englishJoin(b, said, parts)
-		b = englishDayNumbers(b, d.set)
+	for set := d.set; set != 0; set &= set - 1 {
+		b = englishOrdinal(append(englishJoin(b, said, n), "the "...), low(set))
 		said++
 	}
 	for _, s := range d.specials {
-		b = englishJoin(b, said, parts)
-		b = englishSpecial(b, s)
+		b = englishSpecial(englishJoin(b, said, n), s)
 		said++
 	}
-	if months || e.month.full {
-		return e.englishOf(b)
-	}
-	return b
-}
-
-func englishDayNumbers(b []byte, set uint64) []byte {
-	step, ok := sparse(set)
-	if !ok {
-		return grouped(append(b, "the "...), set, englishJoin, " to ", englishOrdinal)
-	}
-	b = append(b, "every "...)
-	b = append(englishOrdinal(b, step), " day from the "...)
-	b = englishOrdinal(b, low(set))
-	if high(set)+step > 31 {
-		return append(b, " on"...)
-	}
-	return englishOrdinal(append(b, " to the "...), high(set))
+	return of(b)
 }
 
 func englishSpecial(b []byte, s special) []byte {
@@ -116,10 +120,10 @@ func englishSpecial(b []byte, s special) []byte {
 		case 0:
 			return append(b, "the last day"...)
 		case 1:
-			return append(b, "the day before the last"...)
+			return append(b, "the day before the last day"...)
 		}
-		b = strconv.AppendInt(append(b, "the day "...), int64(s.n), 10)
-		return append(b, " days before the last"...)
+		b = englishOrdinal(append(b, "the "...), s.n)
+		return append(b, " day before the last day"...)
 	case lastFull:
 		return append(b, "the last "+englishWeekday...)
 	case nearest:
@@ -141,6 +145,9 @@ func (e *Expression) englishWeekdays(b []byte, last string) []byte {
 			return append(b, last...)
 		}
 		return englishJoin(b, i, n)
+	}
+	if w.mixed {
+		return append(append(append(b, "the day of the week "...), w.text...), " (H"+byID+")"...)
 	}
 	if w.hash != nil {
 		return append(b, "a day of the week"+byID...)
@@ -166,14 +173,14 @@ func weekOrder(set uint64) []span {
 	if set == 0 || set == 0x7f {
 		return nil
 	}
-	begin := 1 // Monday
-	if set>>begin&1 != 0 && set&1 != 0 {
-		for set>>((begin+6)%7)&1 != 0 { // a stretch that began the week before
+	begin := 1            // Monday
+	if set&0b11 == 0b11 { // Sunday and Monday: a stretch may go on over the end of the week
+		for set>>((begin+6)%7)&1 != 0 {
 			begin = (begin + 6) % 7
 		}
-	}
-	if begin == 0 && set == 1<<0|1<<1 {
-		begin = 1 // Monday and Sunday are two days rather than a stretch
+		if begin == 0 && set&0b100 == 0 {
+			begin = 1 // two days are no stretch
+		}
 	}
 	var list []span
 	for i := 0; i < 7; {
@@ -205,9 +212,6 @@ func (e *Expression) englishWeeks(b []byte) []byte {
 	case e.week.hash != nil:
 		return append(b, " in a week"+byID...)
 	}
-	if _, ok := sparse(e.week.set); ok {
-		return englishNumbers(append(b, " in "...), "ISO week", e.week.set, 0)
-	}
 	return englishNumbers(append(b, " in "...), "ISO week", e.week.set, 0)
 }
 
@@ -215,19 +219,22 @@ func (e *Expression) englishYears(b []byte) []byte {
 	if len(e.year) == 0 {
 		return b
 	}
-	b = append(b, " in "...)
+	first := e.year[0]
+	switch {
+	case len(e.year) == 1 && first.from == first.to && !e.month.full && (e.day.full || e.weekday.full):
+		b = append(b, ' ') // 1 January 2027
+	case len(e.year) == 1 && first.step == 1 && first.to != first.from:
+		b = append(b, " from "...)
+	default:
+		b = append(b, " in "...)
+	}
 	for i, s := range e.year {
 		b = englishJoin(b, i, len(e.year))
-		switch {
-		case s.step > 1:
-			b = append(b, "every "...)
-			b = append(englishOrdinal(b, s.step), " year from "...)
-			b = strconv.AppendInt(b, int64(s.from), 10)
-		case s.to == lastYear:
-			b = strconv.AppendInt(b, int64(s.from), 10)
-		default:
-			b = strconv.AppendInt(b, int64(s.from), 10)
+		if s.step > 1 {
+			b = englishOrdinal(append(b, "every "...), s.step)
+			b = append(b, " year from "...)
 		}
+		b = strconv.AppendInt(b, int64(s.from), 10)
 		switch {
 		case s.to == s.from:
 		case s.to == lastYear:

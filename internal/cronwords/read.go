@@ -31,6 +31,7 @@ type field struct {
 	full     bool // all numbers there are
 	specials []special
 	hash     *span // H: from, to and step, zero for none
+	mixed    bool  // it has other elements beside the H, or several
 }
 
 // A span is a range of numbers with a step.
@@ -63,6 +64,9 @@ const (
 	firstYear = 1970
 	lastYear  = 9999
 )
+
+// hashDays: H in the day field keeps to the days that every month has.
+const hashDays = 28
 
 // Read takes fields apart. What it does not understand counts as *, so that a text is always said.
 func Read(f Fields) *Expression {
@@ -104,6 +108,10 @@ func readField(text string, low, high int, week *[7]int) field {
 		element, rest, _ = strings.Cut(rest, ",")
 		f.element(element, low, high, week)
 	}
+	simple := low == 0 && week == nil || low == 1 && high == 31 // fields whose every form of H has words of its own
+	if f.hash != nil && (strings.Contains(text, ",") || !simple && text != "H") {
+		f.mixed, f.hash = true, &span{low, high, 1}
+	}
 	all := uint64(1)<<(high+1) - uint64(1)<<low
 	f.full = f.set == all || f.set == 0 && len(f.specials) == 0 && f.hash == nil
 	return f
@@ -117,6 +125,9 @@ func (f *field) element(text string, low, high int, week *[7]int) {
 	}
 	if strings.HasPrefix(body, "H") {
 		from, to := low, high
+		if low == 1 && high == 31 {
+			to = hashDays
+		}
 		if inside, found := strings.CutPrefix(body, "H("); found {
 			a, b, _ := strings.Cut(strings.TrimSuffix(inside, ")"), "-")
 			from, to = value(a, week), value(b, week)
