@@ -7,6 +7,7 @@ import (
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/cronexpr"
 	"github.com/ruqi-dev/ruqi/internal/duration"
+	"github.com/ruqi-dev/ruqi/internal/lookback"
 )
 
 var (
@@ -123,7 +124,7 @@ func (l limits) explain(at time.Time, z *zone) (rulings []ruqi.Ruling) {
 }
 
 // Matches implements ruqi.Matcher.
-func (t *IntervalTrigger) Matches(at time.Time) bool { return answersWith(t, at) }
+func (t *IntervalTrigger) Matches(at time.Time) bool { return lookback.Matches(t, at) }
 
 // Explain implements ruqi.Explainer. Its parts are start, end, anchor, and every for an instant between two fire times.
 func (t *IntervalTrigger) Explain(at time.Time) []ruqi.Ruling {

@@ -2,10 +2,10 @@ package trigger
 
 import (
 	"fmt"
-	"sort"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/lookback"
 )
 
 // The functions of this file ask any trigger, also one of a kind that is not of this package. Where a trigger lacks the
@@ -60,7 +60,7 @@ func Between(t ruqi.Trigger, from, to time.Time, limit int) (times []time.Time, 
 // The range in which fire times are looked for: the years 1 to 9999.
 var (
 	dawn = time.Unix(earliest, 0).UTC()
-	dusk = time.Unix(latest, 0).UTC()
+	dusk = time.Unix(latest+1, 0).UTC()
 )
 
 // First returns the first fire time of all; for most triggers without a start that is one in the year 1. ok is false for a trigger
@@ -69,32 +69,14 @@ func First(t ruqi.Trigger) (at time.Time, ok bool) { return t.Next(dawn.Add(-1))
 
 // Last returns the last fire time of all; for most triggers without an end that is one in the year 9999. ok is false for
 // a trigger that never fires.
-func Last(t ruqi.Trigger) (at time.Time, ok bool) { return prev(t, dusk.Add(1)) }
+func Last(t ruqi.Trigger) (at time.Time, ok bool) { return prev(t, dusk) }
 
-// prev returns the last fire time strictly before an instant. Without ruqi.Stepper it asks Next some sixty times.
+// prev returns the last fire time strictly before an instant. Without ruqi.Stepper it asks Next some hundred times.
 func prev(t ruqi.Trigger, before time.Time) (time.Time, bool) {
 	if stepper, ok := t.(ruqi.Stepper); ok {
 		return stepper.Prev(before)
 	}
-	until := min(max(clampMicros(before, true), earliest*microsecond), latest*microsecond+1)
-	fires := func(back int64) bool {
-		at, ok := t.Next(time.UnixMicro(until - back))
-		return ok && at.Before(before)
-	}
-	// The further back the question, the earlier the answer: the shortest way back to a fire time before the instant
-	// leads to the last of them. It is doubled until there is one, then halved.
-	most := until - earliest*microsecond + 1
-	back := int64(1)
-	for back < most && !fires(back) {
-		back *= 2
-	}
-	back = min(back, most)
-	shortest := sort.Search(int(back), func(i int) bool { return fires(int64(i)) })
-	at, ok := t.Next(time.UnixMicro(until - int64(shortest)))
-	if !ok || !at.Before(before) {
-		return time.Time{}, false
-	}
-	return at, true
+	return lookback.Prev(t, before)
 }
 
 // Matches reports whether a trigger fires at exactly this instant.
@@ -102,13 +84,7 @@ func Matches(t ruqi.Trigger, at time.Time) bool {
 	if matcher, ok := t.(ruqi.Matcher); ok {
 		return matcher.Matches(at)
 	}
-	return answersWith(t, at)
-}
-
-// answersWith reports whether Next, asked just before an instant, gives it.
-func answersWith(t ruqi.Trigger, at time.Time) bool {
-	next, ok := t.Next(at.Add(-1))
-	return ok && next.Equal(at)
+	return lookback.Matches(t, at)
 }
 
 // Describe says in words when a trigger fires, without a full stop; English for a language that is not known. A trigger
