@@ -38,7 +38,8 @@ func (a *app) describe(ask *triggerFlags, text string, in ruqi.Language) error {
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	if _, elapsed := parsed.(ruqi.Elapser); !elapsed { // an interval has its anchor when a job is added, and not now
+	// Words about elapsed time are counted from the moment a job is added, which is not now.
+	if _, elapsed := parsed.(ruqi.Elapser); !elapsed || ask.isJSON(text) {
 		bound, err := ask.bind(parsed, time.Now(), "")
 		if err != nil {
 			return err

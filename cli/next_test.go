@@ -85,7 +85,7 @@ func (v vector) args() []string {
 		args = append(args, "--dialect", "fields")
 	case "quartz":
 		args = append(args, "--dialect", "quartz")
-	case "interval", "date":
+	case "interval", "date", "every", "calendar":
 		args = append(args, "--trigger", v.Dialect)
 	}
 	return append(args, "--", v.Expr)

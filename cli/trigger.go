@@ -26,7 +26,7 @@ const jsonKind = "json"
 func (f *triggerFlags) register(cmd *cobra.Command) {
 	f.cmd = cmd
 	flags := cmd.Flags()
-	flags.StringVar(&f.kind, "trigger", "cron", "`kind` of trigger: cron, interval, date, every (words), calendar; or json, for the JSON of any kind as in a job, which is told by its { too")
+	flags.StringVar(&f.kind, "trigger", "cron", "`kind` of trigger: cron, interval, date, every (words) or calendar; or json, for the JSON of any kind as in a job, which is known by its { as well")
 	flags.StringVar(&f.zone, "tz", "", "`zone` of the trigger, an IANA name (default: the host's)")
 	flags.StringVar(&f.dialect, "dialect", "", "`dialect` of a cron expression: crontab (default), ruqi, fields or quartz")
 	flags.StringVar(&f.gap, "gap", "", "`what` to do with times that a clock change leaves out: run_after (default), shift or skip")

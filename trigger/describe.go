@@ -20,7 +20,7 @@ func (t *CronTrigger) Describe(in ruqi.Language) string {
 	case t.fault != nil:
 		return faulty(in)
 	case t.OnStart():
-		return phrase(in, "at each start of an instance, never by the clock", "每次实例启动时触发，不按时钟")
+		return worded(in, "at each start of an instance, never by the clock", "每次实例启动时触发，不按时钟")
 	}
 	fields := t.expr.Fields
 	decided := t.expr.Hashed() && t.seed != ""
@@ -56,20 +56,20 @@ func (t *CronTrigger) Describe(in ruqi.Language) string {
 		b = e.English(b)
 	}
 	if decided {
-		b = append(b, phrase(in, " (H set by the job's id)", "（H 由任务 id 选定）")...)
+		b = append(b, worded(in, " (H set by the job's id)", "（H 由任务 id 选定）")...)
 	}
 	b = t.span.describe(appendZone(b, in, t.zone), in, t.zone)
 	return string(t.describeChanges(b, in))
 }
 
-func phrase(in ruqi.Language, english, chinese string) string {
+func worded(in ruqi.Language, english, chinese string) string {
 	if in == ruqi.Chinese {
 		return chinese
 	}
 	return english
 }
 
-func faulty(in ruqi.Language) string { return phrase(in, "never: it is invalid", "从不：无效") }
+func faulty(in ruqi.Language) string { return worded(in, "never: it is invalid", "从不：无效") }
 
 // appendZone names the zone; nothing before it is known.
 func appendZone(b []byte, in ruqi.Language, z *zone) []byte {
@@ -89,12 +89,12 @@ func appendZone(b []byte, in ruqi.Language, z *zone) []byte {
 // describe appends start and end.
 func (l limits) describe(b []byte, in ruqi.Language, z *zone) []byte {
 	if l.start != none {
-		b = append(b, phrase(in, ", from ", "，自 ")...)
-		b = append(appendDate(b, l.start, z), phrase(in, " on", " 起")...)
+		b = append(b, worded(in, ", from ", "，自 ")...)
+		b = append(appendDate(b, l.start, z), worded(in, " on", " 起")...)
 	}
 	if l.end != none {
-		b = append(b, phrase(in, ", until ", "，至 ")...)
-		b = append(appendDate(b, l.end, z), phrase(in, "", " 止")...)
+		b = append(b, worded(in, ", until ", "，至 ")...)
+		b = append(appendDate(b, l.end, z), worded(in, "", " 止")...)
 	}
 	return b
 }
@@ -137,31 +137,31 @@ func (t *CronTrigger) describeChanges(b []byte, in ruqi.Language) []byte {
 	}
 	gap, fold := t.meetsChanges()
 	if gap && !t.expr.Starred() {
-		b = append(b, phrase(in, "; a time that a clock change leaves out ", "；时钟调整跳过的时刻")...)
+		b = append(b, worded(in, "; a time that a clock change leaves out ", "；时钟调整跳过的时刻")...)
 		switch t.gap {
 		case GapSkip:
-			b = append(b, phrase(in, "does not fire", "不触发")...)
+			b = append(b, worded(in, "does not fire", "不触发")...)
 		case GapShift:
-			b = append(b, phrase(in, "fires later by as much as is left out", "按跳过的时长顺延触发")...)
+			b = append(b, worded(in, "fires later by as much as is left out", "按跳过的时长顺延触发")...)
 		default:
-			b = append(b, phrase(in, "fires right after it", "在调整后立即触发")...)
+			b = append(b, worded(in, "fires right after it", "在调整后立即触发")...)
 		}
 	}
 	if !fold || t.expr.Starred() && t.fold == FoldAuto {
 		return b
 	}
-	lead := phrase(in, "; one that comes twice ", "；重复的时刻")
+	lead := worded(in, "; one that comes twice ", "；重复的时刻")
 	if !gap || t.expr.Starred() {
-		lead = phrase(in, "; a time that a clock change brings twice ", "；时钟调整后重复的时刻")
+		lead = worded(in, "; a time that a clock change brings twice ", "；时钟调整后重复的时刻")
 	}
 	b = append(b, lead...)
 	switch {
 	case t.rules.onlyFirst:
-		return append(b, phrase(in, "fires the first time", "只在第一次触发")...)
+		return append(b, worded(in, "fires the first time", "只在第一次触发")...)
 	case t.rules.onlySecond:
-		return append(b, phrase(in, "fires the second time", "只在第二次触发")...)
+		return append(b, worded(in, "fires the second time", "只在第二次触发")...)
 	}
-	return append(b, phrase(in, "fires both times", "两次都触发")...)
+	return append(b, worded(in, "fires both times", "两次都触发")...)
 }
 
 // meetsChanges reports whether the times of day of the expression lie in a gap or a fold of its zone in the years ahead.
@@ -189,8 +189,8 @@ func (t *IntervalTrigger) Describe(in ruqi.Language) string {
 	b := appendLength(make([]byte, 0, 128), in, t.every)
 	b = appendZone(b, in, t.zone)
 	if t.start == none && t.anchor != none {
-		b = append(b, phrase(in, ", counted from ", "，自 ")...)
-		b = append(appendDate(b, t.anchor, t.zone), phrase(in, "", " 起计")...)
+		b = append(b, worded(in, ", counted from ", "，自 ")...)
+		b = append(appendDate(b, t.anchor, t.zone), worded(in, "", " 起计")...)
 	}
 	return string(limits{start: t.start, end: t.end}.describe(b, in, t.zone))
 }
@@ -208,9 +208,9 @@ var lengths = []struct {
 // appendLength appends "every 5 minutes".
 func appendLength(b []byte, in ruqi.Language, micros int64) []byte {
 	const day = 24 * 3600 * microsecond
-	b = append(b, phrase(in, "every ", "每")...)
+	b = append(b, worded(in, "every ", "每")...)
 	if micros == day {
-		return append(b, phrase(in, "24 hours", " 24 小时")...)
+		return append(b, worded(in, "24 hours", " 24 小时")...)
 	}
 	units := lengths
 	if micros%day != 0 {
@@ -250,7 +250,7 @@ func appendLength(b []byte, in ruqi.Language, micros int64) []byte {
 			}
 		}
 		if u.micros == day {
-			b = append(b, phrase(in, " of 24 hours", "（每天 24 小时）")...)
+			b = append(b, worded(in, " of 24 hours", "（每天 24 小时）")...)
 		}
 	}
 	return b
@@ -261,7 +261,7 @@ func (t *DateTrigger) Describe(in ruqi.Language) string {
 	if t.fault != nil {
 		return faulty(in)
 	}
-	b := append(make([]byte, 0, 64), phrase(in, "once at ", "在 ")...)
-	b = append(appendDate(b, t.at, t.zone), phrase(in, "", " 执行一次")...)
+	b := append(make([]byte, 0, 64), worded(in, "once at ", "在 ")...)
+	b = append(appendDate(b, t.at, t.zone), worded(in, "", " 执行一次")...)
 	return string(appendZone(b, in, t.zone))
 }
