@@ -62,7 +62,7 @@ type CronOptions struct {
 type CronTrigger struct {
 	expr  *cronexpr.Expr
 	seed  string // of H; empty: none was given
-	zone  *zone // nil until bound
+	zone  *zone  // nil until bound
 	span  limits
 	gap   Gap
 	fold  Fold

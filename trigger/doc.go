@@ -1,12 +1,14 @@
-// Package trigger has the kinds of triggers that come with Ruqi: cron, interval
-// and date. They are pure, immutable values, safe for concurrent use.
+// Package trigger has the kinds of triggers that come with Ruqi: cron, interval,
+// date, calendar and every. They are pure, immutable values, safe for concurrent use.
 //
 //	trigger.Crontab("30 2 * * mon-fri")          // in the zone of the scheduler
-//	trigger.Every(90 * time.Second)              // from the moment the job is added
+//	trigger.EveryDuration(90 * time.Second)              // from the moment the job is added
+//	trigger.Every(5).To(10).Minutes()            // at random
+//	trigger.Every(1).Monday().At("13:15")        // on the wall clock
 //	trigger.Date(time.Now().Add(time.Hour))      // once
 //
-// These three forms fit into a struct literal: what is wrong with them is told when
-// the job is added (by Bind, as an *ruqi.InvalidError). Cron and Interval take
+// These forms fit into a struct literal: what is wrong with them is told when
+// the job is added (by Bind, as an *ruqi.InvalidError). Cron, Interval, Calendar and Words take
 // options and return the error at once; Parse reads what a user typed.
 //
 // # Clock changes
@@ -18,5 +20,6 @@
 // otherwise. A jump forward of more than three hours (the day that Samoa left out
 // in 2011) is a correction of the calendar, and what it leaves out is not run.
 //
-// An interval is elapsed time: a day is 24 hours.
+// An interval is elapsed time: a day is 24 hours. The days of a calendar trigger, and of "every 3 days at 09:00", are those on the
+// calendar.
 package trigger

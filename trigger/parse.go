@@ -22,9 +22,9 @@ type ParseOptions struct {
 	Seed string
 	// Zone is an IANA name. Empty: the trigger stays without one until Bind.
 	Zone string
-	// Gap and Fold are for cron: see the constants of type Gap and Fold.
+	// Gap and Fold are for cron, calendar and every: see the constants of type Gap and Fold.
 	Gap, Fold string
-	// Start and End are for cron and interval, inclusive: see CronOptions.StartText.
+	// Start and End are for all but date, inclusive: see CronOptions.StartText, and for calendar and every EveryOptions.StartText.
 	Start, End string
 	// Now is what "now" and "in 5 minutes" count from. The zero time: they are
 	// refused.
@@ -38,6 +38,9 @@ type ParseOptions struct {
 //     "1h30m", "2d"; or "weeks= days= hours= minutes= seconds= start_date=
 //     end_date=" with whole numbers, a value with a blank in single quotes.
 //   - date: what DateText reads, "now", or "in 5 minutes".
+//   - calendar: "years= months= weeks= days= hour= minute= second= start_date= end_date=" with whole numbers.
+//   - every: words as EveryTrigger has them. A length of time gives an interval, a date a date; so does "in 5 minutes", when Now is
+//     given.
 //
 // The error is an *ruqi.InvalidError with every fault; its pointers are those of
 // the JSON form, and its messages begin with the name of the part.
@@ -60,8 +63,14 @@ func Parse(kind, text string, o ParseOptions) (ruqi.Trigger, error) {
 	case "date":
 		o.refuse(&faults, kind, "gap", o.Gap, "fold", o.Fold, "dialect", o.Dialect, "start", o.Start, "end", o.End)
 		t, err = parseDate(text, loc, o)
+	case "calendar":
+		o.refuse(&faults, kind, "dialect", o.Dialect)
+		t, err = parseCalendar(text, loc, o)
+	case "every":
+		o.refuse(&faults, kind, "dialect", o.Dialect)
+		t, err = parseEvery(text, loc, o)
 	default:
-		err = ruqi.Invalid("/kind", kind, "%q is not one of cron, interval, date", clip(kind))
+		err = ruqi.Invalid("/kind", kind, "%q is not one of cron, interval, date, calendar, every", clip(kind))
 	}
 	faults.Merge("", err)
 	if err := faults.Err(); err != nil {

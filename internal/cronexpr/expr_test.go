@@ -3,6 +3,7 @@ package cronexpr_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -202,6 +203,17 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add("crontab", text)
 		f.Add("ruqi", text)
+		f.Add("quartz", text)
+		f.Add("fields", text)
+	}
+	for _, text := range []string{"H H(1-5)/2 H/3 * H(mon-fri)", "H() * * * *", "h/ H(-) * * *"} {
+		f.Add("crontab", text)
+	}
+	for _, text := range []string{"0 0 22-2/3 ? 11-2 fri-mon,6#3,l 2027/2", "0 0 0 L-3,LW,15w,25-5 * ? *", "* * * ? * ? 9999"} {
+		f.Add("quartz", text)
+	}
+	for _, text := range []string{"day='3rd fri,last' hour=1 year=2030-2040/3", "week=53 minute='*/5 , 7'", "day='  5th  sun ,'", "hour='", "year=*"} {
+		f.Add("fields", text)
 	}
 	f.Fuzz(func(t *testing.T, dialect, text string) {
 		d := cronexpr.Lookup(dialect)
@@ -234,8 +246,14 @@ func FuzzParse(f *testing.F) {
 		if got, want := again.Count(from, until), e.Count(from, until); got != want {
 			t.Fatalf("%q counts %d, its canonical text %q counts %d", text, want, e.Text(), got)
 		}
-		if _, ok := e.Next(from, from+400*366*86400); !ok {
-			t.Fatalf("%q was accepted but never fires", text)
+		// Named years may all be past; H fires or not by its seed.
+		if seeded, err := e.Seeded("a job"); err == nil {
+			if _, ok := seeded.Next(0, seeded.Horizon()); !ok {
+				t.Fatalf("%q was accepted but never fires", text)
+			}
+		}
+		if next, prev := again.Fields(), e.Fields(); !slices.Equal(next, prev) {
+			t.Fatalf("%q has the fields %v, its canonical text %v", text, prev, next)
 		}
 	})
 }

@@ -188,4 +188,8 @@ func TestWhatIsRefusedAsNeverFiringIsWhatNoDateOfTheCalendarIs(t *testing.T) {
 		check(fmt.Sprintf("%s year=%d", text, y), at.Day() == d.day && week == d.week && (d.weekday < 0 || int(at.Weekday()) == d.weekday))
 	}
 	t.Logf("%d refused", refused)
+	// 1 January was a Saturday in both; the week is the 53rd after a leap year only.
+	check("year=2005,2011 week=52 month=1 day=1", true)
+	check("year=2011,2005 week=53 month=1 day=1", true)
+	check("year=2011 week=53 month=1 day=1", false)
 }

@@ -119,7 +119,7 @@ func (e *Expr) prevDay(d, limit int64) (int64, bool) {
 	}
 	if e.days.weekdays {
 		// The weekdays from d back, d's own as bit 6.
-		behind := uint32(e.days.dow) << 7 | uint32(e.days.dow)
+		behind := uint32(e.days.dow)<<7 | uint32(e.days.dow)
 		behind = behind >> (weekdayOf(d) + 1) & 0x7f
 		d -= int64(7 - bits.Len32(behind))
 		return d, (d+1)*daySeconds > limit

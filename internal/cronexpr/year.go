@@ -30,7 +30,10 @@ func (s *yearSet) add(from, to, step int) {
 	}
 }
 
-// next returns the first year of the set from y on.
+// next returns the first year of the set from y on. Within the searches it would
+// take the registers that expressions without years need.
+//
+//go:noinline
 func (s *yearSet) next(y int) (int, bool) {
 	i := max(y-minYear, 0)
 	for word := i / 64; word < len(s); word++ {
@@ -43,6 +46,8 @@ func (s *yearSet) next(y int) (int, bool) {
 }
 
 // prev returns the last year of the set up to y.
+//
+//go:noinline
 func (s *yearSet) prev(y int) (int, bool) {
 	i := min(y, maxYear) - minYear
 	for i >= 0 {
