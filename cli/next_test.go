@@ -92,7 +92,7 @@ func (v vector) args() []string {
 }
 
 func TestNextAnswersEveryGoldenVector(t *testing.T) {
-	for _, name := range []string{"cron5", "cron6", "crontab6", "crontabext", "apsfields", "quartz", "interval", "date"} {
+	for _, name := range []string{"cron5", "cron6", "crontab6", "crontabext", "apsfields", "quartz", "interval", "date", "words", "calendarinterval"} {
 		rows := vectors(t, name)
 		for _, v := range rows {
 			got := run(t, nil, "", v.args()...)
