@@ -16,7 +16,7 @@ import (
 )
 
 // A storedRow is a trigger as it was written by a release or by a user, and what it has meant since. Rows are added with a
-// new kind or a new form of an old one, one file a kind; a row that stands is never changed, for stores hold such rows.
+// new kind or a new form of an old one; a row that stands is never changed, for stores hold such rows.
 type storedRow struct {
 	Stored json.RawMessage `json:"stored"`
 	// Canonical is how it is written now; left out where that is as it was stored.

@@ -108,3 +108,44 @@ func (m lengthModel) fires(c *wallClock, _ sweepRules) (list []int64) {
 	}
 	return list
 }
+
+// unionModel fires when one of its parts does.
+type unionModel []model
+
+func (m unionModel) fires(c *wallClock, rules sweepRules) (list []int64) {
+	for _, part := range m {
+		list = append(list, part.fires(c, rules)...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// commonModel fires when all of its parts do.
+type commonModel []model
+
+func (m commonModel) fires(c *wallClock, rules sweepRules) []int64 {
+	list := m[0].fires(c, rules)
+	for _, part := range m[1:] {
+		other := part.fires(c, rules)
+		list = slices.DeleteFunc(list, func(at int64) bool {
+			_, found := slices.BinarySearch(other, at)
+			return !found
+		})
+	}
+	return list
+}
+
+// withoutModel fires when its first part does and no other.
+type withoutModel []model
+
+func (m withoutModel) fires(c *wallClock, rules sweepRules) []int64 {
+	list := m[0].fires(c, rules)
+	for _, part := range m[1:] {
+		other := part.fires(c, rules)
+		list = slices.DeleteFunc(list, func(at int64) bool {
+			_, found := slices.BinarySearch(other, at)
+			return found
+		})
+	}
+	return list
+}

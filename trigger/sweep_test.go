@@ -64,7 +64,10 @@ func decodeRow(name, text string, rules []sweepRules, m model) sweepRow {
 }
 
 // sweepRows say everything twice: as a user does, and as a condition on what the clock shows.
-var sweepRows = []sweepRow{
+var sweepRows = slices.Concat(plainRows, kindRows)
+
+// plainRows are cron expressions of the first two dialects, intervals and a date.
+var plainRows = []sweepRow{
 	cronRow("crontab", "* * * * *", true, func(f *face) bool { return f.second == 0 }),
 	cronRow("crontab", "*/5 * * * *", true, func(f *face) bool { return f.second == 0 && f.minute%5 == 0 }),
 	cronRow("crontab", "0 */2 * * *", true, func(f *face) bool { return f.second == 0 && f.minute == 0 && f.hour%2 == 0 }),
