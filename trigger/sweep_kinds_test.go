@@ -1,8 +1,6 @@
 package trigger_test
 
-import (
-	"slices"
-)
+import "slices"
 
 // at is a condition on the hour and the minute.
 func at(hour, minute int8, more ...func(f *face) bool) *wallModel {
