@@ -36,22 +36,22 @@ func TestWrongCompositionsAreRefused(t *testing.T) {
 		`{"kind":"any","of":[` + strings.Repeat(nine+",", 99) + nine + `]}`:                             "a trigger of 101 parts; 100 are the most",
 		`{"kind":"any","of":[` + strings.Repeat(nine+",", 100) + nine + `]}`:                            "of: 101 of them",
 		deep: "nested 9 deep; 8 are the most",
-		`{"kind":"any","of":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}`: "brackets deep",
-		`{"kind":"except","not":[{"days":{}}]}`:                                                   "of: missing",
-		`{"kind":"except","of":` + nine + `}`:                                                     "not: missing",
-		`{"kind":"except","of":` + nine + `,"not":[]}`:                                            "not: empty",
-		`{"kind":"except","of":` + nine + `,"in":[]}`:                                             "in: unknown member",
-		`{"kind":"except","of":` + nine + `,"not":["x"]}`:                                         "not.0",
-		`{"kind":"except","of":` + nine + `,"not":[{}]}`:                                          `not.0: it is a trigger, {"calendar":"NAME"} or {"days":{…}}`,
-		`{"kind":"except","of":` + nine + `,"not":[{"calendar":"none"}]}`:                         `not.0.calendar: there is no calendar "none"`,
-		`{"kind":"except","of":` + nine + `,"not":[{"calendar":""}]}`:                             "not.0.calendar: empty",
-		`{"kind":"except","of":` + nine + `,"not":[{"calendar":"shut","version":-1}]}`:            "not.0.version: below zero",
-		`{"kind":"except","of":` + nine + `,"not":[{"calendar":"shut","x":1}]}`:                   "not.0.x: unknown member",
-		`{"kind":"except","of":` + nine + `,"not":[{"days":{"dates":["2026-02-30"]}}]}`:           "not.0.days.dates.0",
-		`{"kind":"except","of":` + nine + `,"not":[{"days":{}}],"else":"later"}`:                  `else: "later" is not one of skip, next, previous`,
-		`{"kind":"except","of":` + nine + `,"not":[{"days":{}},` + nine + `],"else":"next"}`:      "else: a fire time is moved to another day only where days are left out",
-		`{"kind":"only","of":{"kind":"cron","expr":"@reboot"},"in":[{"days":{}}]}`:                "of: @reboot stands for no time",
-		`{"kind":"only","of":` + nine + `,"in":[{"days":{}},{"kind":"cron","expr":"@reboot"}]}`:   "in.1: @reboot stands for no time",
+		`{"kind":"any","of":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}`:         "brackets deep",
+		`{"kind":"except","not":[{"days":{}}]}`:                                                 "of: missing",
+		`{"kind":"except","of":` + nine + `}`:                                                   "not: missing",
+		`{"kind":"except","of":` + nine + `,"not":[]}`:                                          "not: empty",
+		`{"kind":"except","of":` + nine + `,"in":[]}`:                                           "in: unknown member",
+		`{"kind":"except","of":` + nine + `,"not":["x"]}`:                                       "not.0",
+		`{"kind":"except","of":` + nine + `,"not":[{}]}`:                                        `not.0: it is a trigger, {"calendar":"NAME"} or {"days":{…}}`,
+		`{"kind":"except","of":` + nine + `,"not":[{"calendar":"none"}]}`:                       `not.0.calendar: there is no calendar "none"`,
+		`{"kind":"except","of":` + nine + `,"not":[{"calendar":""}]}`:                           "not.0.calendar: empty",
+		`{"kind":"except","of":` + nine + `,"not":[{"calendar":"shut","version":-1}]}`:          "not.0.version: below zero",
+		`{"kind":"except","of":` + nine + `,"not":[{"calendar":"shut","x":1}]}`:                 "not.0.x: unknown member",
+		`{"kind":"except","of":` + nine + `,"not":[{"days":{"dates":["2026-02-30"]}}]}`:         "not.0.days.dates.0",
+		`{"kind":"except","of":` + nine + `,"not":[{"days":{}}],"else":"later"}`:                `else: "later" is not one of skip, next, previous`,
+		`{"kind":"except","of":` + nine + `,"not":[{"days":{}},` + nine + `],"else":"next"}`:    "else: a fire time is moved to another day only where days are left out",
+		`{"kind":"only","of":{"kind":"cron","expr":"@reboot"},"in":[{"days":{}}]}`:              "of: @reboot stands for no time",
+		`{"kind":"only","of":` + nine + `,"in":[{"days":{}},{"kind":"cron","expr":"@reboot"}]}`: "in.1: @reboot stands for no time",
 	} {
 		start := time.Now()
 		got, err := decode([]byte(text))
@@ -273,6 +273,67 @@ func TestCompositionsDoNotAllocate(t *testing.T) {
 			t.Errorf("%s: %v allocations for a Next", name, n)
 		}
 	}
+}
+
+// TestNestedSearchesEnd nests two searches of which each would go through all that the other finds.
+func TestNestedSearchesEnd(t *testing.T) {
+	times := func(expr string) trigger.Part { return trigger.Times(trigger.Crontab("TZ=UTC " + expr)) }
+	midnight := trigger.Except(trigger.Crontab("TZ=UTC * * * * * *"), times("1-59 * * * * *"), times("0 1-59 * * * *"), times("0 0 1-23 * * *"))
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	if next, ok := midnight.Next(at); !ok || !next.Equal(at.AddDate(0, 0, 1)) {
+		t.Errorf("the only time that is left is %v %v", next, ok)
+	}
+	for name, one := range map[string]ruqi.Stepper{
+		"except": trigger.Except(midnight, times("0 0 0 * * *")), "all": trigger.All(midnight, trigger.Crontab("TZ=UTC 30 0 * * *")),
+		"any": trigger.Any(trigger.Only(midnight, times("0 30 0 * * *"))), "else": trigger.Only(midnight, trigger.Days(&daycal.Calendar{})).Else(trigger.ElseNext),
+	} {
+		start := time.Now()
+		_, next := one.Next(at)
+		_, prev := one.Prev(at)
+		if took := time.Since(start); next || prev || took > 10*time.Second {
+			t.Errorf("%s: fires %v %v, found in %v", name, next, prev, took)
+		}
+	}
+}
+
+func FuzzCompositions(f *testing.F) {
+	for _, seed := range []string{
+		`{"kind":"any","zone":"Europe/Berlin","of":[` + nine + `,{"kind":"all","of":[` + nine + `,{"kind":"interval","every":"1h","start":"2026-01-01"}]}]}`,
+		`{"kind":"except","of":` + nine + `,"not":[{"calendar":"shut","version":3},{"days":{"dates":["2026-05-01/2026-05-03"]}}],"else":"next"}`,
+		`{"kind":"only","of":` + nine + `,"in":[` + nine + `,{"days":"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20260101\nEND:VEVENT\nEND:VCALENDAR"}]}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	c, err := daycal.Parse([]byte(weekendJSON))
+	if err != nil {
+		f.Fatal(err)
+	}
+	decode := decoder(calendars{"shut": c})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		one, err := decode(data)
+		trigger.CalendarsIn(data)
+		if err != nil {
+			if !errors.Is(err, ruqi.ErrInvalid) {
+				t.Fatalf("%q: %v", data, err)
+			}
+			return
+		}
+		text, err := one.MarshalJSON()
+		if err != nil {
+			t.Fatalf("%q: %v", data, err)
+		}
+		again, err := decode(text)
+		if err != nil {
+			t.Fatalf("%q gave %s: %v", data, text, err)
+		}
+		if second, err := again.MarshalJSON(); err != nil || string(second) != string(text) {
+			t.Fatalf("%s became %s %v", text, second, err)
+		}
+		at := time.Date(2026, 3, 28, 23, 0, 0, 0, time.UTC)
+		if next, ok := one.Next(at); ok && !next.After(at) {
+			t.Fatalf("%s: after %v comes %v", text, at, next)
+		}
+	})
 }
 
 // TestIntervalsMeet compares the arithmetic of two intervals with a walk along both.

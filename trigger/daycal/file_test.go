@@ -1,6 +1,7 @@
 package daycal_test
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -138,6 +139,19 @@ func TestWrongCalendarsAreRefused(t *testing.T) {
 		if took := time.Since(start); took > 2*time.Second {
 			t.Errorf("%.80q: refused after %v", text, took)
 		}
+	}
+}
+
+func TestTheZeroCalendarIsEmpty(t *testing.T) {
+	var c daycal.Calendar
+	if _, ok := c.NextIn(0); ok || c.Contains(0) {
+		t.Error("it holds a day")
+	}
+	if err := json.Unmarshal([]byte(`{"dates":["1970-01-01"]}`), &c); err != nil || !c.Contains(0) {
+		t.Errorf("decoded into, it does not hold the day: %v", err)
+	}
+	if err := json.Unmarshal([]byte(`{"dates":["1970-01-32"]}`), &c); !errors.Is(err, ruqi.ErrInvalid) || !c.Contains(0) {
+		t.Errorf("a wrong date: %v", err)
 	}
 }
 
