@@ -86,7 +86,7 @@ func (s *sieve) place(d daycal.Day, clock int64) int64 {
 }
 
 // nextMoved returns the first fire time after an instant where those on days that are left out are moved.
-func (s *sieve) nextMoved(after int64) (int64, bool) {
+func (s *sieve) nextMoved(after int64, asks *int) (int64, bool) {
 	d := s.zone.day(after) - 1 // the clock may go back to it
 	if !s.stays(d) || s.zone.endOf(d) <= after {
 		next, ok := s.nextStay(d)
@@ -96,17 +96,17 @@ func (s *sieve) nextMoved(after int64) (int64, bool) {
 		d = next
 	}
 	limit := s.zone.day(after) + searchSeconds/daySeconds
-	for d <= limit {
-		at, found := s.firstOn(d, after)
+	for d <= limit && *asks > 0 {
+		at, found := s.firstOn(d, after, asks)
 		if found {
 			if at >= s.zone.startOf(d+1) { // the clock goes back over midnight
 				if next, ok := s.nextStay(d); ok {
-					if other, has := s.firstOn(next, after); has {
+					if other, has := s.firstOn(next, after, asks); has {
 						at = min(at, other)
 					}
 				}
 			}
-			return at, true
+			return at, *asks > 0
 		}
 		// The first fire time that can belong to a later day.
 		from := d + 1
@@ -117,7 +117,7 @@ func (s *sieve) nextMoved(after int64) (int64, bool) {
 			}
 			from = next
 		}
-		at, found = nextMicros(s.of, max(after, s.zone.startOf(from)-1))
+		at, found = nextMicros(s.of, max(after, s.zone.startOf(from)-1), asks)
 		if !found {
 			return 0, false
 		}
@@ -134,7 +134,7 @@ func (s *sieve) nextMoved(after int64) (int64, bool) {
 }
 
 // prevMoved is nextMoved backwards.
-func (s *sieve) prevMoved(before int64) (int64, bool) {
+func (s *sieve) prevMoved(before int64, asks *int) (int64, bool) {
 	d := s.zone.day(before) + 1
 	if !s.stays(d) || s.zone.startOf(d) >= before {
 		prev, ok := s.prevStay(d)
@@ -144,17 +144,17 @@ func (s *sieve) prevMoved(before int64) (int64, bool) {
 		d = prev
 	}
 	limit := s.zone.day(before) - searchSeconds/daySeconds
-	for d >= limit {
-		at, found := s.lastOn(d, before)
+	for d >= limit && *asks > 0 {
+		at, found := s.lastOn(d, before, asks)
 		if found {
 			if at < s.zone.endOf(d-1) {
 				if prev, ok := s.prevStay(d); ok {
-					if other, has := s.lastOn(prev, before); has {
+					if other, has := s.lastOn(prev, before, asks); has {
 						at = max(at, other)
 					}
 				}
 			}
-			return at, true
+			return at, *asks > 0
 		}
 		until := d - 1
 		if s.otherwise == ElseNext {
@@ -164,7 +164,7 @@ func (s *sieve) prevMoved(before int64) (int64, bool) {
 			}
 			until = prev
 		}
-		at, found = prevMicros(s.of, min(before, s.zone.endOf(until)))
+		at, found = prevMicros(s.of, min(before, s.zone.endOf(until)), asks)
 		if !found {
 			return 0, false
 		}
@@ -181,9 +181,9 @@ func (s *sieve) prevMoved(before int64) (int64, bool) {
 }
 
 // firstOn returns the first fire time after an instant that belongs to a day: its own, and those that are moved to it.
-func (s *sieve) firstOn(d daycal.Day, after int64) (first int64, ok bool) {
+func (s *sieve) firstOn(d daycal.Day, after int64, asks *int) (first int64, ok bool) {
 	s.pieces(d, func(from, to, _ int64) bool {
-		if at, has := nextMicros(s.of, max(after, from-1)); has && at < to {
+		if at, has := nextMicros(s.of, max(after, from-1), asks); has && at < to {
 			first, ok = at, true
 		}
 		return !ok
@@ -206,7 +206,7 @@ func (s *sieve) firstOn(d daycal.Day, after int64) (first int64, ok bool) {
 	for source, last := s.sources(d); source <= last; source++ {
 		s.pieces(source, func(from, to, off int64) bool {
 			begin := max(from, int64(source)*dayMicros+low-off)
-			if at, has := nextMicros(s.of, begin-1); has && at < to {
+			if at, has := nextMicros(s.of, begin-1, asks); has && at < to {
 				clock = min(clock, at+off-int64(source)*dayMicros)
 			}
 			return true
@@ -221,9 +221,9 @@ func (s *sieve) firstOn(d daycal.Day, after int64) (first int64, ok bool) {
 }
 
 // lastOn returns the last fire time before an instant that belongs to a day.
-func (s *sieve) lastOn(d daycal.Day, before int64) (last int64, ok bool) {
+func (s *sieve) lastOn(d daycal.Day, before int64, asks *int) (last int64, ok bool) {
 	s.pieces(d, func(from, to, _ int64) bool {
-		if at, has := prevMicros(s.of, min(before, to)); has && at >= from {
+		if at, has := prevMicros(s.of, min(before, to), asks); has && at >= from {
 			last, ok = at, true // that of a later piece counts
 		}
 		return true
@@ -246,7 +246,7 @@ func (s *sieve) lastOn(d daycal.Day, before int64) (last int64, ok bool) {
 	for source, end := s.sources(d); source <= end; source++ {
 		s.pieces(source, func(from, to, off int64) bool {
 			until := min(to, int64(source)*dayMicros+high-off)
-			if at, has := prevMicros(s.of, until); has && at >= from {
+			if at, has := prevMicros(s.of, until, asks); has && at >= from {
 				clock = max(clock, at+off-int64(source)*dayMicros)
 			}
 			return true

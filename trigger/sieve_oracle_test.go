@@ -202,7 +202,6 @@ func aChange(r *rand.Rand, loc *time.Location) time.Time {
 }
 
 type oracleCase struct {
-	name    string
 	zone    string
 	expr    string
 	fold    trigger.Fold

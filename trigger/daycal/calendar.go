@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Calendar is an immutable set of days between First and Last.
+// A Calendar is an immutable set of days between First and Last. The zero value is the empty set.
 type Calendar struct {
 	weekdays uint8      // bit w: time.Weekday w
 	yearly   [13]uint32 // by month, bit d: day d of it
@@ -19,7 +19,7 @@ type Calendar struct {
 
 	sought             uint8        // the weekdays that are looked through: without those that are taken away for good
 	holidays, workdays spans        // of all years
-	ruled              func() spans // the days of rules; computed when first asked for
+	followed           func() spans // the days of rules; computed when first asked for
 }
 
 // compile fills in what follows from the other fields. It is called once, before the calendar is shared.
@@ -34,13 +34,21 @@ func (c *Calendar) compile() {
 	if w := c.without; w != nil && w.without == nil && len(w.workdays) == 0 {
 		c.sought &^= w.weekdays
 	}
-	c.ruled = sync.OnceValue(func() spans {
+	c.followed = sync.OnceValue(func() spans {
 		var all []span
 		for _, r := range c.rules {
 			all = append(all, r.days()...)
 		}
 		return merged(all)
 	})
+}
+
+// ruled returns the days of rules.
+func (c *Calendar) ruled() spans {
+	if c.followed == nil {
+		return nil
+	}
+	return c.followed()
 }
 
 // A span is a stretch of days, both ends included.
