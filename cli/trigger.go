@@ -16,7 +16,6 @@ type triggerFlags struct {
 	cmd                                  *cobra.Command
 	kind, zone, dialect, gap, fold, seed string
 	start, end                           string
-	zoneGiven                            bool
 	location                             *time.Location // where a trigger without a zone lives
 }
 

@@ -36,4 +36,9 @@
 //
 // An interval is elapsed time: a day is 24 hours. The days of a calendar trigger, and of "every 3 days at 09:00", are those on the
 // calendar.
+//
+// # Inspection
+//
+// Following, Previous, Between, First and Last list the fire times of any trigger, also of a kind from elsewhere; Matches says whether an
+// instant is one of them, Explain why it is none, and Describe says in English or Chinese when the trigger fires.
 package trigger

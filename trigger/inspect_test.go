@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/trigger"
@@ -218,4 +219,36 @@ func TestExplainAgreesWithNext(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzInspect: whatever can be read has a phrase in both languages, and a reason at an instant exactly where it does not fire.
+func FuzzInspect(f *testing.F) {
+	for _, seed := range [][3]string{
+		{"cron", "H,30 3-9/2 L,1,15W 1-3 fri#2,monL", "crontab"}, {"cron", "0 0/5 22-2 ? * 6L 2027/2", "quartz"},
+		{"cron", "week=1,53 day='1st mon,last' second=*/7", "fields"}, {"cron", "0 30 2 last * 0-4", "ruqi"}, {"cron", "@reboot", ""},
+		{"interval", "1h30m", ""}, {"date", "2026-03-29 03:00", ""}, {"every", "every 5 to 10 minutes", ""}, {"every", "every monday at 13:15", ""},
+		{"calendar", "months=1 hour=9 start_date=2026-01-31", ""},
+	} {
+		f.Add(seed[0], seed[1], seed[2], "Europe/Berlin", int64(1774746000))
+	}
+	f.Fuzz(func(t *testing.T, kind, text, dialect, zone string, at int64) {
+		read, err := trigger.Parse(kind, text, trigger.ParseOptions{Dialect: dialect, Zone: zone, Now: time.Unix(1_800_000_000, 0)})
+		if err != nil {
+			return
+		}
+		for _, in := range []ruqi.Language{ruqi.English, ruqi.Chinese} {
+			if words := trigger.Describe(read, in); words == "" || !utf8.ValidString(words) || strings.Contains(words, "  ") {
+				t.Errorf("%s %q is described as %q", kind, text, words)
+			}
+		}
+		instant := time.Unix(at%(1<<37), 0)
+		next, ok := read.Next(instant)
+		for _, asked := range []time.Time{instant, next} {
+			again, found := read.Next(asked.Add(-1))
+			fires := found && again.Equal(asked)
+			if reasons := trigger.Explain(read, asked); fires != (len(reasons) == 0) || fires != trigger.Matches(read, asked) || ok && asked.Equal(next) && !fires {
+				t.Errorf("%s %q at %v: fires %v, matches %v, explained by %v", kind, text, asked, fires, trigger.Matches(read, asked), reasons)
+			}
+		}
+	})
 }
