@@ -32,6 +32,10 @@ test-chaos: ## the crash tests, longer than make test runs them
 	scripts/postgres
 	RUQI_CHAOS=long go test -race -count=1 -timeout 60m -v ./internal/crash </dev/null
 
+.PHONY: test-tz
+test-tz: ## triggers at every clock change of every zone, 1970 to 2100, beside a walk over real time
+	RUQI_SWEEP=whole go test -count=1 -timeout 120m -v -run '^(TestTheZonesAreThoseOfGo|TestEveryClockChange|TestTheWholeLifeOfEveryZone)$$' ./trigger </dev/null
+
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME (20s)
 	@scripts/fuzz $(FUZZTIME)

@@ -17,12 +17,12 @@ func TestEachOfManyJobsIsAddedForItself(t *testing.T) {
 		w.start()
 		defer w.stop()
 		hourly := func(id string) ruqi.JobSpec {
-			return ruqi.JobSpec{ID: id, Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing)}
+			return ruqi.JobSpec{ID: id, Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing)}
 		}
 		daily := ruqi.JobSpec{ID: "changed", Trigger: trigger.Crontab("@daily"), Task: ruqi.Do(nothing)}
 		before := w.add(hourly("there"))
 		w.add(hourly("changed"))
-		specs := []ruqi.JobSpec{hourly("a"), {ID: "bad", Task: ruqi.Do(nothing)}, hourly("there"), hourly("a"), daily, {Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing)}}
+		specs := []ruqi.JobSpec{hourly("a"), {ID: "bad", Task: ruqi.Do(nothing)}, hourly("there"), hourly("a"), daily, {Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing)}}
 		for _, c := range []struct {
 			how  ruqi.OnConflict
 			want string
@@ -80,7 +80,7 @@ func TestMoreJobsThanOneStepTakes(t *testing.T) {
 	w := newWorld(t, ruqi.Options{})
 	specs := make([]ruqi.JobSpec, 2*ruqi.MaxBatch+1)
 	for i := range specs {
-		specs[i] = ruqi.JobSpec{ID: fmt.Sprint("job-", i), Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing)}
+		specs[i] = ruqi.JobSpec{ID: fmt.Sprint("job-", i), Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing)}
 	}
 	all, err := w.s.AddJobs(t.Context(), specs, ruqi.Fail)
 	if err != nil {

@@ -87,7 +87,7 @@ func TestParamsThatAFunctionDoesNotTakeAreRefused(t *testing.T) {
 		w.start()
 		defer w.stop()
 		spec := func(fn, params string) ruqi.JobSpec {
-			return ruqi.JobSpec{ID: fn, Trigger: trigger.Every(time.Hour), Task: ruqi.Call(fn, nil), Params: json.RawMessage(params)}
+			return ruqi.JobSpec{ID: fn, Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Call(fn, nil), Params: json.RawMessage(params)}
 		}
 		for _, fn := range []string{"mail", "map"} {
 			w.add(spec(fn, ""))

@@ -114,7 +114,7 @@ func TestAShutdownLeavesNobodyWaitingForAnEnd(t *testing.T) {
 				if err := s.Start(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(time.Hour)), Policy: policy}, ruqi.Fail); err != nil {
+				if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(sleeping(time.Hour)), Policy: policy}, ruqi.Fail); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(90 * time.Second)

@@ -107,7 +107,7 @@ func TestARowThatItsOwnerDoesNotKnowIsEnded(t *testing.T) {
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(1000 * time.Hour), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(1000 * time.Hour), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
 			t.Fatal(err)
 		}
 		instances, err := store.Instances(t.Context())
@@ -152,7 +152,7 @@ func TestAClaimWhoseAnswerIsLostIsBegunAnewByTheStoresClock(t *testing.T) {
 			if err := s.Start(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(10 * time.Minute), Task: ruqi.Do(nothing), Policy: ruqi.Policy{OnLost: ruqi.LostRerun}}, ruqi.Fail)
+			_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(10 * time.Minute), Task: ruqi.Do(nothing), Policy: ruqi.Policy{OnLost: ruqi.LostRerun}}, ruqi.Fail)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +207,7 @@ func TestClaimsForAFireAreSpreadAmongInstances(t *testing.T) {
 				t.Fatal(err)
 			}
 			const period = 730 * time.Millisecond // its fires do not fall on the polls, which follow claims by a second
-			if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(period), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
+			if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(period), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(200 * period)

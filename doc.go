@@ -12,7 +12,7 @@
 //	gofunc.Register(registry)
 //	s, err := ruqi.New(memory.Open(memory.Options{}), registry, ruqi.Options{})
 //	…
-//	_, _, err = s.AddJob(ctx, ruqi.JobSpec{ID: "tick", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(tick)}, ruqi.Replace)
+//	_, _, err = s.AddJob(ctx, ruqi.JobSpec{ID: "tick", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(tick)}, ruqi.Replace)
 //	…
 //	err = s.Run(ctx)
 //

@@ -19,7 +19,7 @@ func TestEditsAndTheNextTime(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		defer w.stop()
-		spec := ruqi.JobSpec{ID: "six", Trigger: trigger.Every(6 * time.Hour), Task: ruqi.Do(nothing)}
+		spec := ruqi.JobSpec{ID: "six", Trigger: trigger.EveryDuration(6 * time.Hour), Task: ruqi.Do(nothing)}
 		first := w.add(spec)
 		time.Sleep(5 * time.Hour)
 		again, added, err := w.s.AddJob(t.Context(), spec, ruqi.Replace)
@@ -62,7 +62,7 @@ func TestTakingAJobAwaySettlesItsFires(t *testing.T) {
 				w := newWorld(t, ruqi.Options{})
 				w.start()
 				defer w.stop()
-				w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(nothing)})
+				w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(nothing)})
 				w.s.Pause()
 				time.Sleep(3*time.Minute + time.Second)
 				var err error
@@ -72,7 +72,7 @@ func TestTakingAJobAwaySettlesItsFires(t *testing.T) {
 				case "removed":
 					err = w.s.RemoveJob(t.Context(), "j")
 				case "changed":
-					_, err = w.s.ModifyJob(t.Context(), "j", func(job *ruqi.Job) error { job.Trigger = trigger.Every(time.Hour); return nil })
+					_, err = w.s.ModifyJob(t.Context(), "j", func(job *ruqi.Job) error { job.Trigger = trigger.EveryDuration(time.Hour); return nil })
 				}
 				if err != nil {
 					t.Fatal(err)
@@ -115,7 +115,7 @@ func TestRemoveJobsTakesWhatTheQuerySelects(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		defer w.stop()
 		for id, tag := range map[string]string{"a": "x", "b": "x", "c": "y"} {
-			w.add(ruqi.JobSpec{ID: id, Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Tags: []string{tag}})
+			w.add(ruqi.JobSpec{ID: id, Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing), Tags: []string{tag}})
 		}
 		gone := make(chan ruqi.Event, 10)
 		w.s.Listen(func(e ruqi.Event) { gone <- e }, ruqi.EventJobRemoved)
@@ -142,7 +142,7 @@ func TestRemoveJobsTakesAnyNumberOfIDs(t *testing.T) {
 	for i := range 1203 {
 		id := fmt.Sprint("job", i)
 		ids = append(ids, id)
-		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: id, Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: id, Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,7 +154,7 @@ func TestRemoveJobsTakesAnyNumberOfIDs(t *testing.T) {
 // What a caller holds is its own: changing it changes no job, neither before nor after.
 func TestDefinitionsAreCopies(t *testing.T) {
 	s := newScheduler(t, memory.Open(memory.Options{}), newRegistry(), ruqi.Options{})
-	spec := ruqi.JobSpec{ID: "a", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Labels: map[string]string{"k": "v"}, Tags: []string{"x"},
+	spec := ruqi.JobSpec{ID: "a", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing), Labels: map[string]string{"k": "v"}, Tags: []string{"x"},
 		Params: []byte(`{"p":1}`), Policy: ruqi.Policy{MisfireGrace: ptr(time.Minute)}}
 	got, _, err := s.AddJob(t.Context(), spec, ruqi.Fail)
 	if err != nil {
@@ -166,7 +166,7 @@ func TestDefinitionsAreCopies(t *testing.T) {
 			*mine.Policy.Coalesce = false
 		}
 	}
-	other, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "b", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing)}, ruqi.Fail)
+	other, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "b", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing)}, ruqi.Fail)
 	if err != nil || !*other.Policy.Coalesce {
 		t.Errorf("another job's coalesce is %t, %v", *other.Policy.Coalesce, err)
 	}
@@ -181,7 +181,7 @@ func TestDefinitionsAreCopies(t *testing.T) {
 
 func TestADurationWithoutItsUnitIsRefused(t *testing.T) {
 	s := newScheduler(t, memory.Open(memory.Options{}), newRegistry(), ruqi.Options{})
-	_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "a", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{Timeout: 500}}, ruqi.Fail)
+	_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "a", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{Timeout: 500}}, ruqi.Fail)
 	if !errors.Is(err, ruqi.ErrInvalid) {
 		t.Errorf("a timeout of 500 ns gives %v", err)
 	}
@@ -193,7 +193,7 @@ func TestAPauseDuringJitterSettlesTheFire(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		defer w.stop()
-		job := w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{Jitter: 50 * time.Minute}})
+		job := w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{Jitter: 50 * time.Minute}})
 		if !job.NextDue.After(job.NextNominal.Add(time.Minute)) {
 			t.Fatalf("the jitter of this id is only %s", job.NextDue.Sub(*job.NextNominal))
 		}
@@ -212,8 +212,8 @@ func TestMaxRunsHoldsWhateverIsChanged(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		defer w.stop()
-		w.add(ruqi.JobSpec{ID: "lowered", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)})
-		w.add(ruqi.JobSpec{ID: "retriggered", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MaxRuns: 5}})
+		w.add(ruqi.JobSpec{ID: "lowered", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(nothing)})
+		w.add(ruqi.JobSpec{ID: "retriggered", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MaxRuns: 5}})
 		time.Sleep(5500 * time.Millisecond)
 		change := func(id string, change func(*ruqi.Job)) {
 			job, err := w.s.ModifyJob(t.Context(), id, func(job *ruqi.Job) error { change(job); return nil })
@@ -222,7 +222,7 @@ func TestMaxRunsHoldsWhateverIsChanged(t *testing.T) {
 			}
 		}
 		change("lowered", func(job *ruqi.Job) { job.Policy.MaxRuns = 3 })
-		change("retriggered", func(job *ruqi.Job) { job.Trigger = trigger.Every(2 * time.Second) })
+		change("retriggered", func(job *ruqi.Job) { job.Trigger = trigger.EveryDuration(2 * time.Second) })
 		time.Sleep(10 * time.Second)
 		for _, id := range []string{"lowered", "retriggered"} {
 			if n := len(runs(t, w.s, id)); n != 5 {
@@ -238,13 +238,13 @@ func TestAChangedTriggerCountsFromNow(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		defer w.stop()
-		w.add(ruqi.JobSpec{ID: "longer", Trigger: trigger.Every(24 * time.Hour), Task: ruqi.Do(nothing)})
+		w.add(ruqi.JobSpec{ID: "longer", Trigger: trigger.EveryDuration(24 * time.Hour), Task: ruqi.Do(nothing)})
 		time.Sleep(23 * time.Hour)
-		job, err := w.s.ModifyJob(t.Context(), "longer", func(job *ruqi.Job) error { job.Trigger = trigger.Every(25 * time.Hour); return nil })
+		job, err := w.s.ModifyJob(t.Context(), "longer", func(job *ruqi.Job) error { job.Trigger = trigger.EveryDuration(25 * time.Hour); return nil })
 		if err != nil || time.Until(*job.NextNominal) != 25*time.Hour {
 			t.Errorf("the next fire is %s away, %v; want a whole interval", time.Until(*job.NextNominal), err)
 		}
-		w.add(ruqi.JobSpec{ID: "ended", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)})
+		w.add(ruqi.JobSpec{ID: "ended", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(nothing)})
 		time.Sleep(5500 * time.Millisecond)
 		before := len(runs(t, w.s, "ended"))
 		_, err = w.s.ModifyJob(t.Context(), "ended", func(job *ruqi.Job) error {
@@ -272,7 +272,7 @@ func TestDeleteWhenFinishedIsTakenBack(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		defer w.stop()
-		w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Second), Task: ruqi.Do(sleeping(10 * time.Second)), Policy: ruqi.Policy{MaxRuns: 1, DeleteWhenFinished: true}})
+		w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(sleeping(10 * time.Second)), Policy: ruqi.Policy{MaxRuns: 1, DeleteWhenFinished: true}})
 		time.Sleep(2 * time.Second)
 		if _, err := w.s.ModifyJob(t.Context(), "j", func(job *ruqi.Job) error { job.Policy.DeleteWhenFinished = false; return nil }); err != nil {
 			t.Fatal(err)
@@ -348,7 +348,7 @@ func TestAnEditThatFinishesAJobRemovesIt(t *testing.T) {
 
 func TestParamsWithoutNUL(t *testing.T) {
 	s := newScheduler(t, memory.Open(memory.Options{}), newRegistry(), ruqi.Options{})
-	spec := ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing)}
+	spec := ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing)}
 	for params, fine := range map[string]bool{`{"a":"b"}`: true, `{"a":"\\u0000"}`: true, `{"a":"\u0000"}`: false, `{"a":[{"b\u0000":1}]}`: false, "{\"a\":\"\xff\"}": false} {
 		spec.Params = []byte(params)
 		if _, _, err := s.AddJob(t.Context(), spec, ruqi.Replace); (err == nil) != fine {
@@ -379,7 +379,7 @@ func pastDates(t *testing.T, grace *time.Duration) {
 		}
 		w.add(spec("late", time.Hour, true))
 		w.add(spec("in time", 20*time.Second, true))
-		w.add(ruqi.JobSpec{ID: "moved", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MisfireGrace: grace, DeleteWhenFinished: true}})
+		w.add(ruqi.JobSpec{ID: "moved", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MisfireGrace: grace, DeleteWhenFinished: true}})
 		if _, err := w.s.ModifyJob(t.Context(), "moved", func(job *ruqi.Job) error {
 			if job.AcceptPast {
 				t.Error("the request is stored")

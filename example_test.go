@@ -30,7 +30,7 @@ func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_, _, err = s.AddJob(ctx, ruqi.JobSpec{
-		ID: "hello", Trigger: trigger.Every(100 * time.Millisecond), Task: ruqi.Call("greet", Greeting{"world"}),
+		ID: "hello", Trigger: trigger.EveryDuration(100 * time.Millisecond), Task: ruqi.Call("greet", Greeting{"world"}),
 	}, ruqi.Replace)
 	if err != nil {
 		panic(err)
@@ -64,7 +64,7 @@ func ExampleSetResult() {
 		panic(err)
 	}
 	defer func() { _ = s.Shutdown(ctx) }()
-	_, _, err = s.AddJob(ctx, ruqi.JobSpec{ID: "sum", Trigger: trigger.Every(time.Hour), Task: ruqi.Call("sum", Range{1, 10})}, ruqi.Replace)
+	_, _, err = s.AddJob(ctx, ruqi.JobSpec{ID: "sum", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Call("sum", Range{1, 10})}, ruqi.Replace)
 	if err != nil {
 		panic(err)
 	}

@@ -85,7 +85,7 @@ func startLame(t *testing.T) (*lame, *ruqi.Scheduler) {
 		_, err := fmt.Fprint(ruqi.Output(ctx), "said")
 		return err
 	})
-	if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "talk", Trigger: trigger.Every(time.Second), Task: talk}, ruqi.Fail); err != nil {
+	if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "talk", Trigger: trigger.EveryDuration(time.Second), Task: talk}, ruqi.Fail); err != nil {
 		t.Fatal(err)
 	}
 	time.Sleep(10 * time.Second)

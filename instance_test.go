@@ -16,7 +16,7 @@ func TestAnInstanceWhoseLeaseHasEndedIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := &gate{Store: memory.Open(memory.Options{Now: func() time.Time { return time.Now().Add(-time.Hour) }})}
 		s := newScheduler(t, g, newRegistry(), ruqi.Options{Instance: "here"})
-		spec := ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Executor: "there"}
+		spec := ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing), Executor: "there"}
 		if _, _, err := s.AddJob(t.Context(), spec, ruqi.Fail); err != nil {
 			t.Fatal(err)
 		}

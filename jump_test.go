@@ -56,7 +56,7 @@ func TestAForwardJumpOfTheStoresClockTakesNobodysRuns(t *testing.T) {
 					if err := all[i].Start(t.Context()); err != nil {
 						t.Fatal(err)
 					}
-					_, _, err := all[i].AddJob(t.Context(), ruqi.JobSpec{ID: name, Executor: name, Trigger: trigger.Every(1000 * time.Hour), Task: ruqi.Call("work", nil)}, ruqi.Fail)
+					_, _, err := all[i].AddJob(t.Context(), ruqi.JobSpec{ID: name, Executor: name, Trigger: trigger.EveryDuration(1000 * time.Hour), Task: ruqi.Call("work", nil)}, ruqi.Fail)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -111,7 +111,7 @@ func TestTheFirstBackAfterAnOutageTakesNobodysRuns(t *testing.T) {
 					if err := all[i].Start(t.Context()); err != nil {
 						t.Fatal(err)
 					}
-					_, _, err := all[i].AddJob(t.Context(), ruqi.JobSpec{ID: name, Executor: name, Trigger: trigger.Every(1000 * time.Hour), Task: ruqi.Call("work", nil)}, ruqi.Fail)
+					_, _, err := all[i].AddJob(t.Context(), ruqi.JobSpec{ID: name, Executor: name, Trigger: trigger.EveryDuration(1000 * time.Hour), Task: ruqi.Call("work", nil)}, ruqi.Fail)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -219,7 +219,7 @@ func TestASetBackClockAndAStoreThatPanics(t *testing.T) {
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(sleeping(3 * time.Minute))}, ruqi.Fail); err != nil {
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(sleeping(3 * time.Minute))}, ruqi.Fail); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 { // the second waits for the first
@@ -263,7 +263,7 @@ func TestASetBackClockAndAStoreThatIsAway(t *testing.T) {
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(3 * time.Minute)), Policy: ruqi.Policy{Overlap: ruqi.OverlapQueueOne}}, ruqi.Fail); err != nil {
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(sleeping(3 * time.Minute)), Policy: ruqi.Policy{Overlap: ruqi.OverlapQueueOne}}, ruqi.Fail); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2*time.Minute + 30*time.Second) // one runs, one waits

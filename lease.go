@@ -138,7 +138,7 @@ func (s *Scheduler) beat(ctx context.Context, epoch int64) error {
 	instance, err := s.store.Beat(ctx, Instance{
 		Owner: Owner{s.options.Instance, epoch}, Lease: s.options.Lease,
 		Slots: s.options.Slots, Needs: needs, State: s.stateName(), Release: s.options.Release,
-		ClockOffset: s.lease.clockOffset(),
+		ClockOffset: s.lease.clockOffset(), Zones: s.zones.String(),
 	})
 	s.health.note("heartbeat", err)
 	if err != nil {
@@ -245,9 +245,14 @@ func (s *Scheduler) beatLoop(ctx context.Context) {
 // doubt: once a minute with the default lease. A standby that took over without the last commits may have such rows.
 const reconcileEvery = 20
 
+// compareEvery is after how many heartbeats an instance compares its zones with those of the others: when it starts, then once a
+// minute with the default lease.
+const compareEvery = 20
+
 // rescueLoop ends the runs of instances that are dead, and those of claims that went wrong, until ctx ends. It acts
 // right after a heartbeat, which has just compared the store's clock with the monotonic one.
 func (s *Scheduler) rescueLoop(ctx context.Context) {
+	told := map[string]string{} // of zones that differ
 	for beats := 1; ; beats++ {
 		select {
 		case <-ctx.Done():
@@ -263,6 +268,9 @@ func (s *Scheduler) rescueLoop(ctx context.Context) {
 		}
 		if s.lease.trusted() {
 			s.reconcile(limit)
+		}
+		if beats%compareEvery == 1 {
+			s.compareZones(limit, told)
 		}
 		cancel()
 	}

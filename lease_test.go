@@ -20,7 +20,7 @@ func TestWithoutHeartbeatsNothingStarts(t *testing.T) {
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)}, ruqi.Fail)
+		_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(nothing)}, ruqi.Fail)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -76,6 +76,8 @@ type Status struct {
 	EventsDropped int64
 	Release       string
 	Zone          string
+	// Zones are as in Instance.
+	Zones string
 }
 
 // SlotUse is how full a pool is on the instance.

@@ -136,7 +136,7 @@ func TestAFireThatWaits(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, ruqi.Options{})
 				w.start()
-				w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(90 * time.Second)), Policy: ruqi.Policy{Overlap: ruqi.OverlapQueue}})
+				w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(sleeping(90 * time.Second)), Policy: ruqi.Policy{Overlap: ruqi.OverlapQueue}})
 				time.Sleep(2*time.Minute + 10*time.Second)
 				all := runs(t, w.s, "x")
 				if len(all) != 2 || all[1].State != ruqi.RunQueued || all[1].Cause != ruqi.CauseSchedule {
@@ -170,7 +170,7 @@ func TestARowSaysWhatItRan(t *testing.T) {
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		spec := ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Call("old", nil), Policy: ruqi.Policy{Overlap: ruqi.OverlapQueue}}
+		spec := ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Call("old", nil), Policy: ruqi.Policy{Overlap: ruqi.OverlapQueue}}
 		if _, _, err := s.AddJob(t.Context(), spec, ruqi.Fail); err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func TestABatchThatWaits(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		takes := 170 * time.Second // the first of them
-		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Policy: ruqi.Policy{Overlap: ruqi.OverlapQueue, Coalesce: ptr(false)}, Task: ruqi.Do(func(ctx context.Context) error {
+		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Minute), Policy: ruqi.Policy{Overlap: ruqi.OverlapQueue, Coalesce: ptr(false)}, Task: ruqi.Do(func(ctx context.Context) error {
 			long := takes
 			takes = 10 * time.Second
 			return sleeping(long)(ctx)
@@ -226,7 +226,7 @@ func TestANewerFireCancelsWhatIsLeftOfABatch(t *testing.T) {
 		w.start()
 		begin := time.Now()
 		policy := ruqi.Policy{Overlap: ruqi.OverlapCancelRunning, Coalesce: ptr(false)}
-		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(90 * time.Second)), Policy: policy})
+		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(sleeping(90 * time.Second)), Policy: policy})
 		w.s.Pause()
 		time.Sleep(4*time.Minute + time.Second)
 		w.s.Resume() // four fires are due
@@ -245,7 +245,7 @@ func TestAFireTakesThePlaceOfOneThatStarts(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		begin := time.Now()
-		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(90 * time.Second)), Policy: ruqi.Policy{Overlap: ruqi.OverlapQueueOne}})
+		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(sleeping(90 * time.Second)), Policy: ruqi.Policy{Overlap: ruqi.OverlapQueueOne}})
 		time.Sleep(2*time.Minute + time.Second)
 		w.s.Pause() // one runs, until 2:30, and one waits
 		time.Sleep(6 * time.Minute)
@@ -264,7 +264,7 @@ func TestEachFireAsksWhatRunsToEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
-		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(59 * time.Minute)), Policy: ruqi.Policy{Overlap: ruqi.OverlapCancelRunning}})
+		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(sleeping(59 * time.Minute)), Policy: ruqi.Policy{Overlap: ruqi.OverlapCancelRunning}})
 		time.Sleep(time.Minute + time.Second)
 		first := runs(t, w.s, "x")[0]
 		byHand, err := w.s.RunNow(t.Context(), "x", nil) // it waits before the next fire does

@@ -67,7 +67,7 @@ func notingWorld(t *testing.T, policy ruqi.Policy, fn func(context.Context) erro
 	store := &noting{Store: memory.Open(memory.Options{})}
 	w := &world{t: t, store: store.Store, s: newScheduler(t, store, newRegistry(), ruqi.Options{})}
 	w.start()
-	w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(1000 * time.Hour), Task: ruqi.Do(fn), Policy: policy})
+	w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(1000 * time.Hour), Task: ruqi.Do(fn), Policy: policy})
 	if _, err := w.s.RunNow(t.Context(), "j", nil); err != nil {
 		t.Fatal(err)
 	}

@@ -335,7 +335,7 @@ func (s *Scheduler) Status(ctx context.Context) (Status, error) {
 	status := Status{
 		Instance: s.options.Instance, State: s.stateName(), Store: s.location,
 		Slots: s.runs.use(), EventsDropped: s.listeners.dropped.Load(),
-		Release: s.options.Release, Zone: s.options.Zone.String(), Jobs: map[JobState]int64{},
+		Release: s.options.Release, Zone: s.options.Zone.String(), Zones: s.zones.String(), Jobs: map[JobState]int64{},
 	}
 	status.CheckTime, status.NextWakeup = s.looks.last()
 	counts, err := s.store.Count(ctx)

@@ -128,7 +128,7 @@ func editAtRandom(t *testing.T, s *ruqi.Scheduler, id string, edits int) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	ctx := t.Context()
 	add := func() {
-		_, _, err := s.AddJob(ctx, ruqi.JobSpec{ID: id, Trigger: trigger.Every(raceEvery), Task: ruqi.Call("work", nil)}, ruqi.Replace)
+		_, _, err := s.AddJob(ctx, ruqi.JobSpec{ID: id, Trigger: trigger.EveryDuration(raceEvery), Task: ruqi.Call("work", nil)}, ruqi.Replace)
 		if err != nil {
 			t.Errorf("seed %d: add: %v", seed, err)
 		}
@@ -149,7 +149,11 @@ func editAtRandom(t *testing.T, s *ruqi.Scheduler, id string, edits int) {
 			}
 		case 1:
 			every := raceEvery + time.Duration(r.IntN(3))*time.Millisecond
-			job, err = s.ModifyJob(ctx, id, func(j *ruqi.Job) error { j.Trigger = trigger.Every(every); j.Description = fmt.Sprint(n); return nil })
+			job, err = s.ModifyJob(ctx, id, func(j *ruqi.Job) error {
+				j.Trigger = trigger.EveryDuration(every)
+				j.Description = fmt.Sprint(n)
+				return nil
+			})
 			if err == nil && job.Description != fmt.Sprint(n) {
 				t.Errorf("seed %d, edit %d: a modify was lost", seed, n)
 			}

@@ -13,6 +13,7 @@ import (
 
 // record turns a complete definition into what the store keeps. The caller sets state, times and version.
 func (s *Scheduler) record(spec *JobSpec) (JobRecord, error) {
+	s.zones.note(spec.Trigger)
 	rec := JobRecord{
 		ID: spec.ID, Name: spec.Name, Pool: spec.Executor, Needs: spec.Task.Needs(),
 		Priority: spec.Priority, MaxInstances: spec.Policy.limit(), OnStart: spec.Policy.RunOnStart, Tags: spec.Tags,
@@ -47,6 +48,7 @@ func (s *Scheduler) decodeSpec(rec *JobRecord) (*JobSpec, error) {
 	spec, err := s.registry.decodeJob(rec.Spec, false)
 	spec.ID = rec.ID
 	spec.Policy = spec.Policy.WithDefaults()
+	s.zones.note(spec.Trigger)
 	if isNil(spec.Trigger) {
 		spec.Trigger = unreadableOf(rec.Spec, "trigger")
 	}

@@ -53,6 +53,13 @@ func (r *Registry) RegisterTrigger(kind string, decode func(data []byte) (Trigge
 	r.triggers[kind] = decode
 }
 
+// TriggerKinds lists the kinds of triggers that the registry decodes, in order.
+func (r *Registry) TriggerKinds() []string {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return slices.Sorted(maps.Keys(r.triggers))
+}
+
 // RegisterExecutor adds the executor of one kind of task. It panics if the kind is taken.
 func (r *Registry) RegisterExecutor(e Executor) {
 	r.mu.Lock()
@@ -170,10 +177,9 @@ func (r *Registry) DecodeTrigger(data []byte) (Trigger, error) {
 	}
 	r.mu.RLock()
 	decode, ok := r.triggers[kind]
-	known := slices.Sorted(maps.Keys(r.triggers))
 	r.mu.RUnlock()
 	if !ok {
-		return nil, Invalid("/kind", kind, "unknown trigger kind %q; accepted are %v", kind, known)
+		return nil, Invalid("/kind", kind, "unknown trigger kind %q; accepted are %v", kind, r.TriggerKinds())
 	}
 	return decode(data)
 }

@@ -22,7 +22,7 @@ func TestARehearsalTellsWhatAnAddWouldDoAndDoesNothing(t *testing.T) {
 		w := &world{t: t, s: s}
 		w.start()
 		defer w.stop()
-		spec := ruqi.JobSpec{ID: "x", Trigger: trigger.Every(6 * time.Hour), Task: ruqi.Call("f", nil), Params: json.RawMessage(`{"a":1,"b":2}`)}
+		spec := ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(6 * time.Hour), Task: ruqi.Call("f", nil), Params: json.RawMessage(`{"a":1,"b":2}`)}
 		job, added, err := s.RehearseJob(t.Context(), spec, ruqi.Replace)
 		if err != nil || added != ruqi.Created || job.Version != 1 || job.State != ruqi.JobActive || !job.NextNominal.Equal(time.Now().Add(6*time.Hour)) || job.Created.IsZero() {
 			t.Errorf("a new job: %s %+v, %v", added, job, err)
@@ -38,7 +38,7 @@ func TestARehearsalTellsWhatAnAddWouldDoAndDoesNothing(t *testing.T) {
 			t.Errorf("an equal job: %s version %d, next at %v, %v", added, job.Version, job.NextNominal, err)
 		}
 		other := spec
-		other.Trigger, other.Executor, other.Paused = trigger.Every(time.Hour), "nowhere", true
+		other.Trigger, other.Executor, other.Paused = trigger.EveryDuration(time.Hour), "nowhere", true
 		if job, added, err = s.RehearseJob(t.Context(), other, ruqi.Replace); err != nil || added != ruqi.Replaced || job.Version != 2 || job.State != ruqi.JobPaused || !strings.Contains(job.Parked, "nowhere") {
 			t.Errorf("a change: %s %+v, %v", added, job, err)
 		}
@@ -62,7 +62,7 @@ func TestMembersOfParamsInAnotherOrderAreNoChange(t *testing.T) {
 		registry := newRegistry()
 		ruqi.Func(registry, "f", func(context.Context, struct{}) error { return nil })
 		w.s = newScheduler(t, w.store, registry, ruqi.Options{})
-		spec := ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Hour), Task: ruqi.Call("f", nil), Params: json.RawMessage(`{"b":1.0,"a":[{"d":1,"c":2}]}`)}
+		spec := ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Call("f", nil), Params: json.RawMessage(`{"b":1.0,"a":[{"d":1,"c":2}]}`)}
 		w.add(spec)
 		for i, params := range []string{`{"a":[{"c":2,"d":1}],"b":1.0}`, `{"b":1.5,"a":[{"d":1,"c":2}]}`} {
 			again := spec

@@ -149,7 +149,7 @@ func TestWhatIsNotTriedAgain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, ruqi.Options{})
 				w.start()
-				w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(failing(9)), Policy: ruqi.Policy{Retry: &ruqi.Retry{Max: 1}}})
+				w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(failing(9)), Policy: ruqi.Policy{Retry: &ruqi.Retry{Max: 1}}})
 				time.Sleep(time.Hour + 5*time.Second)
 				c.do(t, w)
 				time.Sleep(10 * time.Minute)
@@ -171,7 +171,7 @@ func TestACancelledRunIsNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, ruqi.Options{Drain: -1})
 		w.start()
-		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(sleeping(30 * time.Minute)), Policy: ruqi.Policy{Retry: &ruqi.Retry{Max: 5}}})
+		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(sleeping(30 * time.Minute)), Policy: ruqi.Policy{Retry: &ruqi.Retry{Max: 5}}})
 		time.Sleep(time.Hour + time.Minute)
 		if _, err := w.s.CancelRun(t.Context(), runs(t, w.s, "x")[0].ID, "me"); err != nil {
 			t.Fatal(err)
@@ -197,7 +197,7 @@ func TestARunThatFailsAfterItsCancelIsNotTriedAgain(t *testing.T) {
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Hour), Task: ruqi.Call("fail", nil), Policy: ruqi.Policy{Retry: &ruqi.Retry{Max: 3}}}, ruqi.Fail); err != nil {
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Call("fail", nil), Policy: ruqi.Policy{Retry: &ruqi.Retry{Max: 3}}}, ruqi.Fail); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour + 30*time.Second)
@@ -249,7 +249,7 @@ func TestFiresGoOnBesideAttempts(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		first := true
-		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Policy: ruqi.Policy{Retry: &ruqi.Retry{Max: 1, Delay: 70 * time.Second}}, Task: ruqi.Do(func(ctx context.Context) error {
+		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Minute), Policy: ruqi.Policy{Retry: &ruqi.Retry{Max: 1, Delay: 70 * time.Second}}, Task: ruqi.Do(func(ctx context.Context) error {
 			if first {
 				first = false
 				return errBroken
@@ -319,7 +319,7 @@ func TestRetriesThatCannotBe(t *testing.T) {
 		{ruqi.Retry{Max: 1, MaxDelay: time.Second}, "/policy/retry/max_delay"},
 		{ruqi.Retry{Max: 1, Backoff: "random"}, "/policy/retry/backoff"},
 	} {
-		_, _, err := w.s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{Retry: &c.retry}}, ruqi.Fail)
+		_, _, err := w.s.AddJob(t.Context(), ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing), Policy: ruqi.Policy{Retry: &c.retry}}, ruqi.Fail)
 		var invalid *ruqi.InvalidError
 		if !errors.As(err, &invalid) || !slices.ContainsFunc(invalid.Faults, func(f ruqi.Fault) bool { return f.Pointer == c.pointer }) {
 			t.Errorf("%+v: %v, want a fault of %s", c.retry, err, c.pointer)

@@ -35,6 +35,7 @@ type Scheduler struct {
 	finished finishQueue
 	unread   unreadJobs
 	watch    clockWatch
+	zones    usedZones
 
 	hard      chan struct{} // closed by Abort
 	abort     sync.Once
@@ -93,6 +94,7 @@ func New(store JobStore, registry *Registry, options Options) (*Scheduler, error
 	s.runs.byID = map[int64]*activeRun{}
 	s.runs.busy = make(chan struct{}, 1)
 	s.watch.log = options.Logger
+	s.zones.add(options.Zone)
 	return s, nil
 }
 

@@ -107,7 +107,7 @@ func TestNoEndOvertakesOutput(t *testing.T) {
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Hour), Task: ruqi.Call("talk", nil)}, ruqi.Fail); err != nil {
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Call("talk", nil)}, ruqi.Fail); err != nil {
 			t.Fatal(err)
 		}
 		g.hang("WriteRuns")
@@ -193,7 +193,7 @@ func TestAStoreThatIsAwayCostsNoFire(t *testing.T) {
 					t.Fatal(err)
 				}
 				spec := func(id string, every, takes time.Duration) ruqi.JobSpec {
-					return ruqi.JobSpec{ID: id, Trigger: trigger.Every(every), Task: ruqi.Do(func(ctx context.Context) error {
+					return ruqi.JobSpec{ID: id, Trigger: trigger.EveryDuration(every), Task: ruqi.Do(func(ctx context.Context) error {
 						fmt.Fprint(ruqi.Output(ctx), "said")
 						return sleeping(takes)(ctx)
 					})}
@@ -265,7 +265,7 @@ func TestAFrozenInstanceLosesItsRuns(t *testing.T) {
 				if err := frozen.Start(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				_, _, err := frozen.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(10 * time.Minute),
+				_, _, err := frozen.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(10 * time.Minute),
 					Task: ruqi.Call("work", nil), Policy: ruqi.Policy{OnLost: onLost}}, ruqi.Fail)
 				if err != nil {
 					t.Fatal(err)
@@ -323,7 +323,7 @@ func TestAClaimWhoseAnswerIsLostIsSettled(t *testing.T) {
 		if err := s.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(nothing), Policy: ruqi.Policy{OnLost: ruqi.LostRerun}}, ruqi.Fail)
+		_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(nothing), Policy: ruqi.Policy{OnLost: ruqi.LostRerun}}, ruqi.Fail)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -355,7 +355,7 @@ func TestClockJumps(t *testing.T) {
 		w := newWorld(t, ruqi.Options{Now: clock.now})
 		w.start()
 		defer w.stop()
-		w.add(ruqi.JobSpec{ID: "often", Trigger: trigger.Every(10 * time.Second), Task: ruqi.Do(nothing)})
+		w.add(ruqi.JobSpec{ID: "often", Trigger: trigger.EveryDuration(10 * time.Second), Task: ruqi.Do(nothing)})
 		w.add(ruqi.JobSpec{ID: "cron", Trigger: trigger.Crontab("* * * * *"), Task: ruqi.Do(nothing)})
 		w.add(ruqi.JobSpec{ID: "daily", Trigger: trigger.Crontab("0 20 * * *"), Task: ruqi.Do(nothing)})
 		time.Sleep(10 * time.Minute)
@@ -416,7 +416,7 @@ func TestASetBackClockReanchorsOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for id, tr := range map[string]ruqi.Trigger{"anchored": trigger.Every(time.Minute), "fixed": start} {
+		for id, tr := range map[string]ruqi.Trigger{"anchored": trigger.EveryDuration(time.Minute), "random": trigger.Every(10).To(90).Seconds(), "fixed": start} {
 			if _, _, err := all[0].AddJob(t.Context(), ruqi.JobSpec{ID: id, Trigger: tr, Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
 				t.Fatal(err)
 			}
@@ -424,7 +424,7 @@ func TestASetBackClockReanchorsOnce(t *testing.T) {
 		time.Sleep(5*time.Minute + 30*time.Second)
 		clock.jump(-time.Hour)
 		time.Sleep(5 * time.Second)
-		for id, version := range map[string]int64{"anchored": 2, "fixed": 1} {
+		for id, version := range map[string]int64{"anchored": 2, "random": 2, "fixed": 1} {
 			job, err := all[1].Job(t.Context(), id)
 			if err != nil || job.Version != version {
 				t.Errorf("%s is at version %d, want %d (%v)", id, job.Version, version, err)
@@ -445,7 +445,7 @@ func TestAMachineThatSleptAloneKeepsItsRuns(t *testing.T) {
 		w := newWorld(t, ruqi.Options{Now: clock.now})
 		w.start()
 		defer w.stop()
-		w.add(ruqi.JobSpec{ID: "long", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(sleeping(10 * time.Minute))})
+		w.add(ruqi.JobSpec{ID: "long", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(sleeping(10 * time.Minute))})
 		time.Sleep(time.Hour + time.Minute)
 		clock.jump(30 * time.Minute)
 		time.Sleep(10 * time.Minute)
@@ -470,7 +470,7 @@ func TestACallThatHangsCostsNoRun(t *testing.T) {
 					}
 				}
 				other.Pause()
-				_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "long", Trigger: trigger.Every(time.Minute), Policy: ruqi.Policy{MaxRuns: 1}, Task: ruqi.Do(func(ctx context.Context) error {
+				_, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "long", Trigger: trigger.EveryDuration(time.Minute), Policy: ruqi.Policy{MaxRuns: 1}, Task: ruqi.Do(func(ctx context.Context) error {
 					for range 120 {
 						fmt.Fprint(ruqi.Output(ctx), "word ")
 						if err := sleeping(time.Second)(ctx); err != nil {
@@ -514,7 +514,7 @@ func TestACancelledRunOfADeadInstanceStaysCancelled(t *testing.T) {
 		if err := frozen.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := frozen.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(24 * time.Hour), Task: ruqi.Call("work", nil), Policy: ruqi.Policy{OnLost: ruqi.LostRerun}}, ruqi.Fail)
+		_, _, err := frozen.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(24 * time.Hour), Task: ruqi.Call("work", nil), Policy: ruqi.Policy{OnLost: ruqi.LostRerun}}, ruqi.Fail)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,7 +84,7 @@ func TestStartsKeepTheGrid(t *testing.T) {
 		w.start()
 		defer w.stop()
 		began := time.Now()
-		w.add(ruqi.JobSpec{ID: "minute", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(time.Second))})
+		w.add(ruqi.JobSpec{ID: "minute", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(sleeping(time.Second))})
 		time.Sleep(time.Hour + 10*time.Second)
 		all := runs(t, w.s, "minute")
 		if len(all) != 60 {
@@ -120,7 +120,7 @@ func TestAnOutage(t *testing.T) {
 				w := newWorld(t, ruqi.Options{})
 				w.start()
 				defer w.stop()
-				w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(c.every), Task: ruqi.Do(nothing), Policy: c.policy})
+				w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(c.every), Task: ruqi.Do(nothing), Policy: c.policy})
 				w.s.Pause()
 				time.Sleep(c.down)
 				w.s.Resume()
@@ -150,7 +150,7 @@ func TestTimeoutAndSkip(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		defer w.stop()
-		w.add(ruqi.JobSpec{ID: "stuck", Trigger: trigger.Every(10 * time.Second), Task: ruqi.Do(sleeping(9999 * time.Second)),
+		w.add(ruqi.JobSpec{ID: "stuck", Trigger: trigger.EveryDuration(10 * time.Second), Task: ruqi.Do(sleeping(9999 * time.Second)),
 			Policy: ruqi.Policy{Timeout: 15 * time.Second}})
 		time.Sleep(time.Minute + 9*time.Second)
 		var got []string
@@ -171,7 +171,7 @@ func TestAFunctionThatHangsIsGivenUp(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		release := make(chan struct{})
-		w.add(ruqi.JobSpec{ID: "deaf", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(func(context.Context) error { <-release; return nil }),
+		w.add(ruqi.JobSpec{ID: "deaf", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(func(context.Context) error { <-release; return nil }),
 			Policy: ruqi.Policy{Timeout: time.Second, KillGrace: time.Second}})
 		time.Sleep(time.Hour + 30*time.Second)
 		all := runs(t, w.s, "deaf")
@@ -204,11 +204,11 @@ func TestFailuresStayWithTheirRun(t *testing.T) {
 		hold := make(chan struct{})
 		w.s.Listen(func(ruqi.Event) { <-hold })
 		defer close(hold)
-		w.add(ruqi.JobSpec{ID: "panics", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { panic("oh") })})
-		w.add(ruqi.JobSpec{ID: "fails", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { return errors.New("no luck") })})
-		w.add(ruqi.JobSpec{ID: "exits", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { runtime.Goexit(); return nil })})
-		w.add(ruqi.JobSpec{ID: "bad error", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { var e *typedNil; return e })})
-		w.add(ruqi.JobSpec{ID: "works", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)})
+		w.add(ruqi.JobSpec{ID: "panics", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(func(context.Context) error { panic("oh") })})
+		w.add(ruqi.JobSpec{ID: "fails", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(func(context.Context) error { return errors.New("no luck") })})
+		w.add(ruqi.JobSpec{ID: "exits", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(func(context.Context) error { runtime.Goexit(); return nil })})
+		w.add(ruqi.JobSpec{ID: "bad error", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(func(context.Context) error { var e *typedNil; return e })})
+		w.add(ruqi.JobSpec{ID: "works", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(nothing)})
 		time.Sleep(20*time.Minute + 500*time.Millisecond)
 		for id, want := range map[string]ruqi.RunState{"panics": ruqi.RunFailed, "fails": ruqi.RunFailed, "exits": ruqi.RunFailed, "bad error": ruqi.RunFailed, "works": ruqi.RunSucceeded} {
 			all := runs(t, w.s, id)
@@ -236,7 +236,7 @@ func TestAnAddedJobWakesTheLoop(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		defer w.stop()
-		w.add(ruqi.JobSpec{ID: "hourly", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(nothing)})
+		w.add(ruqi.JobSpec{ID: "hourly", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing)})
 		time.Sleep(time.Minute)
 		due := time.Now().Add(5 * time.Second)
 		w.add(ruqi.JobSpec{ID: "parent", Trigger: trigger.Date(due), Task: ruqi.Do(func(ctx context.Context) error {
@@ -267,7 +267,7 @@ func TestRunNow(t *testing.T) {
 		w.start()
 		defer w.stop()
 		var params atomic.Value
-		w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Hour), Paused: true, Params: json.RawMessage(`{"a":1,"b":2}`),
+		w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(time.Hour), Paused: true, Params: json.RawMessage(`{"a":1,"b":2}`),
 			Task: ruqi.Do(func(ctx context.Context) error {
 				run, _ := ruqi.CurrentRun(ctx)
 				params.Store(string(run.Params))
@@ -314,7 +314,7 @@ func TestCancel(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		defer w.stop()
-		w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(sleeping(time.Hour))})
+		w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(sleeping(time.Hour))})
 		running, _ := w.s.RunNow(t.Context(), "j", nil)
 		queued, _ := w.s.RunNow(t.Context(), "j", nil)
 		time.Sleep(time.Second)
@@ -340,9 +340,9 @@ func TestFinishAndMaxRunsAndDelete(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
 		w.start()
 		defer w.stop()
-		w.add(ruqi.JobSpec{ID: "finish", Trigger: trigger.Every(time.Second), Task: ruqi.Do(func(context.Context) error { return fmt.Errorf("enough: %w", ruqi.Finish) })})
-		w.add(ruqi.JobSpec{ID: "three", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MaxRuns: 3}})
-		w.add(ruqi.JobSpec{ID: "gone", Trigger: trigger.Every(time.Second), Task: ruqi.Do(sleeping(3 * time.Second)), Policy: ruqi.Policy{MaxRuns: 1, DeleteWhenFinished: true}})
+		w.add(ruqi.JobSpec{ID: "finish", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(func(context.Context) error { return fmt.Errorf("enough: %w", ruqi.Finish) })})
+		w.add(ruqi.JobSpec{ID: "three", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(nothing), Policy: ruqi.Policy{MaxRuns: 3}})
+		w.add(ruqi.JobSpec{ID: "gone", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(sleeping(3 * time.Second)), Policy: ruqi.Policy{MaxRuns: 1, DeleteWhenFinished: true}})
 		time.Sleep(2500 * time.Millisecond)
 		if job, err := w.s.Job(t.Context(), "gone"); err != nil || job.State != ruqi.JobFinished {
 			t.Errorf("while its last run is on, the job is %s, %v", job.State, err)
@@ -357,7 +357,7 @@ func TestFinishAndMaxRunsAndDelete(t *testing.T) {
 			t.Errorf("a job with delete_when_finished is still there: %v", err)
 		}
 		// The last that waits may be cancelled, too.
-		w.add(ruqi.JobSpec{ID: "waits", Trigger: trigger.Every(time.Second), Task: ruqi.Do(sleeping(3 * time.Second)), Policy: ruqi.Policy{MaxRuns: 1, DeleteWhenFinished: true}})
+		w.add(ruqi.JobSpec{ID: "waits", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(sleeping(3 * time.Second)), Policy: ruqi.Policy{MaxRuns: 1, DeleteWhenFinished: true}})
 		time.Sleep(1500 * time.Millisecond)
 		waits, err := w.s.RunNow(t.Context(), "waits", nil)
 		if err != nil {
@@ -387,9 +387,9 @@ func TestShutdownDrainsThenEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, ruqi.Options{Drain: 30 * time.Second})
 		w.start()
-		w.add(ruqi.JobSpec{ID: "short", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(sleeping(20 * time.Second))})
-		w.add(ruqi.JobSpec{ID: "long", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(sleeping(10 * time.Minute))})
-		w.add(ruqi.JobSpec{ID: "minute", Trigger: trigger.Every(5 * time.Second), Task: ruqi.Do(nothing)})
+		w.add(ruqi.JobSpec{ID: "short", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(sleeping(20 * time.Second))})
+		w.add(ruqi.JobSpec{ID: "long", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(sleeping(10 * time.Minute))})
+		w.add(ruqi.JobSpec{ID: "minute", Trigger: trigger.EveryDuration(5 * time.Second), Task: ruqi.Do(nothing)})
 		time.Sleep(time.Hour + time.Second)
 		before := len(runs(t, w.s, "minute"))
 		began := time.Now()
@@ -415,7 +415,7 @@ func TestShutdownDrainsThenEnds(t *testing.T) {
 func TestTickDoesWhatIsDueAndWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
-		w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(time.Minute / 2)), Policy: ruqi.Policy{Coalesce: ptr(false)}})
+		w.add(ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(sleeping(time.Minute / 2)), Policy: ruqi.Policy{Coalesce: ptr(false)}})
 		if n, err := w.s.Tick(t.Context()); n != 0 || err != nil {
 			t.Fatalf("a tick with nothing due did %d, %v", n, err)
 		}
@@ -437,7 +437,7 @@ func TestAbortCutsTheShutdownShort(t *testing.T) {
 		w := newWorld(t, ruqi.Options{Drain: time.Hour})
 		w.start()
 		release := make(chan struct{})
-		w.add(ruqi.JobSpec{ID: "deaf", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(func(context.Context) error { <-release; return nil }), Policy: ruqi.Policy{KillGrace: time.Hour}})
+		w.add(ruqi.JobSpec{ID: "deaf", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(func(context.Context) error { <-release; return nil }), Policy: ruqi.Policy{KillGrace: time.Hour}})
 		time.Sleep(time.Minute + time.Second)
 		began := time.Now()
 		time.AfterFunc(3*time.Second, w.s.Abort)

@@ -119,6 +119,9 @@ func (s *Scheduler) reanchor(now time.Time, old *JobRecord) Change {
 	first, okFirst := elapser.Next(now)
 	second, okSecond := elapser.Next(first)
 	period := second.Sub(first)
+	if uneven, ok := elapser.(interface{ LongestGap() time.Duration }); ok {
+		period = max(period, uneven.LongestGap()) // a random interval's next gap may be longer than the one after
+	}
 	if !okFirst || !okSecond || old.NextNominal.Sub(now) <= period {
 		return Change{}
 	}

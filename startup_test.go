@@ -167,7 +167,7 @@ func TestAStartCancelsWhatIsLeftOfABatch(t *testing.T) {
 		w.start()
 		begin := time.Now()
 		policy := ruqi.Policy{Overlap: ruqi.OverlapCancelRunning, Coalesce: ptr(false), RunOnStart: true}
-		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(sleeping(90 * time.Second)), Policy: policy})
+		w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(sleeping(90 * time.Second)), Policy: policy})
 		w.s.Pause()
 		time.Sleep(3*time.Minute + time.Second)
 		w.s.Resume() // three fires are due

@@ -40,8 +40,8 @@ func TestTwoInstancesWithOneName(t *testing.T) {
 		}
 		older := twin()
 		for _, spec := range []ruqi.JobSpec{
-			{ID: "long", Trigger: trigger.Every(1000 * time.Hour), Task: ruqi.Call("long", nil)},
-			{ID: "quick", Trigger: trigger.Every(time.Second), Task: ruqi.Call("quick", nil)},
+			{ID: "long", Trigger: trigger.EveryDuration(1000 * time.Hour), Task: ruqi.Call("long", nil)},
+			{ID: "quick", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Call("quick", nil)},
 		} {
 			if _, _, err := older.AddJob(t.Context(), spec, ruqi.Fail); err != nil {
 				t.Fatal(err)
@@ -107,7 +107,7 @@ func TestARescueTellsOfTheNewAttempt(t *testing.T) {
 		if err := dead.Start(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := dead.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.Every(24 * time.Hour), Task: ruqi.Call("long", nil), Policy: ruqi.Policy{OnLost: ruqi.LostRerun}}, ruqi.Fail)
+		_, _, err := dead.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(24 * time.Hour), Task: ruqi.Call("long", nil), Policy: ruqi.Policy{OnLost: ruqi.LostRerun}}, ruqi.Fail)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,7 +25,7 @@ func TestAJobThatCannotBeReadIsParked(t *testing.T) {
 		}
 		parked := make(chan ruqi.Event, 10)
 		s.Listen(func(e ruqi.Event) { parked <- e }, ruqi.EventJobParked)
-		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "works", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "works", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
 			t.Fatal(err)
 		}
 		put := func(spec string, version int64) {
@@ -85,7 +85,7 @@ func TestManyUnreadableJobsStandInNobodysWay(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "good", Trigger: trigger.Every(time.Second), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: "good", Trigger: trigger.EveryDuration(time.Second), Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2*time.Minute + 500*time.Millisecond)
@@ -127,7 +127,7 @@ func TestAJobWhoseTriggerPanicsCanBeTakenAway(t *testing.T) {
 		w.start()
 		defer w.stop()
 		var broken atomic.Bool
-		every, err := trigger.Every(time.Minute).Bind(time.UTC, time.Now(), "")
+		every, err := trigger.EveryDuration(time.Minute).Bind(time.UTC, time.Now(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestAJobWhoseTriggerPanicsCanBeTakenAway(t *testing.T) {
 		if _, err := w.s.PauseJob(t.Context(), "paused"); err != nil {
 			t.Error(err)
 		}
-		if _, _, err := w.s.AddJob(t.Context(), ruqi.JobSpec{ID: "replaced", Trigger: trigger.Every(time.Minute), Task: ruqi.Do(nothing)}, ruqi.Replace); err != nil {
+		if _, _, err := w.s.AddJob(t.Context(), ruqi.JobSpec{ID: "replaced", Trigger: trigger.EveryDuration(time.Minute), Task: ruqi.Do(nothing)}, ruqi.Replace); err != nil {
 			t.Error(err)
 		}
 		if err := w.s.RemoveJob(t.Context(), "removed"); err != nil {

@@ -35,7 +35,7 @@ func TestAnExecutorIsAskedAboutATaskThatIsNewToIt(t *testing.T) {
 		w.s = newScheduler(t, w.store, registry, ruqi.Options{})
 		w.start()
 		defer w.stop()
-		spec := ruqi.JobSpec{ID: "a", Trigger: trigger.Every(time.Hour), Task: command.Shell("x")}
+		spec := ruqi.JobSpec{ID: "a", Trigger: trigger.EveryDuration(time.Hour), Task: command.Shell("x")}
 		refused := func(when string, err error) {
 			t.Helper()
 			var invalid *ruqi.InvalidError

@@ -25,7 +25,7 @@ type section struct {
 }
 
 var sections = []section{
-	{"Next fire time", "One `Next` of a cron line: ours beside its peers, a chain of answers, same start. The promise: 5 times robfig/cron, 20 times on rare dates, no allocations.",
+	{"Next fire time", "One `Next`, and one `Prev`, of a cron line: ours beside its peers, a chain of answers, same start; and reading the line. go-quartz is shown with its answers, some of which are wrong, and is no target.",
 		"./next/report", []string{"-rounds", "9"}, []string{"-rounds", "3"}},
 	{"Engine on the store in memory, and idle on SQLite", "The whole scheduler: through the public call, every run recorded.",
 		"./engine", []string{"-runs", "3"}, []string{"-runs", "1"}},

@@ -189,6 +189,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(a.serveCommand(), a.jobCommand(), a.runCommand(), a.instanceCommand(), a.storeCommand(), a.statusCommand(), a.wakeupCommand(), a.nextCommand(), a.applyCommand(), a.diffCommand(), a.importCommand(), a.versionCommand())
 	root.SetHelpCommand(helpCommand(root))
 	root.AddCommand(a.exportCommand())
+	root.AddCommand(a.describeCommand(), a.explainCommand())
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "completion" {

@@ -54,7 +54,7 @@ func (f *jobFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.name, "name", "", "`name` for people (default: the id)")
 	set.StringVar(&f.description, "description", "", "free `text`")
 	set.StringVar(&f.cron, "cron", "", "fire by a cron `expression`: '30 2 * * mon-fri'")
-	set.StringVar(&f.every, "every", "", "fire each time so much `time` has passed: '5 seconds', 90s, 1h30m")
+	set.StringVar(&f.every, "every", "", "fire at a `time` in words: '5 seconds', 90s, '5 to 10 minutes', 'monday at 13:15', 'day at 10:30 until 2030-01-01'")
 	set.StringVar(&f.at, "at", "", "fire once: '2026-12-01 09:00', 'in 5 minutes', now (a `time`, as in --start and --end)")
 	set.StringVar(&f.zone, "tz", "", "`zone` of the trigger, an IANA name (default: the service's)")
 	set.StringVar(&f.start, "start", "", "no fire before that `time`; an interval fires first then, and counts from it")
@@ -244,7 +244,7 @@ func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) members {
 		faults.Add("/trigger", "", "one of them, not --%s", strings.Join(chosen, " and --"))
 		return nil
 	}
-	kind := map[string]string{"cron": "cron", "every": "interval", "at": "date"}[chosen[0]]
+	kind := map[string]string{"cron": "cron", "every": "every", "at": "date"}[chosen[0]]
 	text := func(member string) string { value, _ := t[member].(string); return value }
 	parsed, err := trigger.Parse(kind, kinds[chosen[0]], trigger.ParseOptions{
 		Dialect: text("dialect"), Zone: text("zone"), Gap: text("gap"), Fold: text("fold"), Start: text("start"), End: text("end"), Now: now,
@@ -269,7 +269,7 @@ func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) members {
 	// Of the canonical form only what was said: in a change the rest stays as it is.
 	for member, value := range full {
 		_, said := t[member]
-		optional := slices.Contains([]string{"zone", "start", "end", "gap", "fold", "dialect", "anchor"}, member)
+		optional := slices.Contains([]string{"zone", "start", "end", "gap", "fold", "dialect", "anchor", "seed"}, member)
 		if said && value == nil || optional && !said && (value == nil || member == "gap" || member == "fold" || member == "dialect") {
 			continue
 		}

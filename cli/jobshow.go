@@ -16,7 +16,7 @@ func triggerText(trigger ruqi.Trigger) string {
 	if trigger == nil {
 		return "-"
 	}
-	var t struct{ Kind, Expr, Dialect, Zone, Every, At string }
+	var t struct{ Kind, Expr, Dialect, Zone, Every, At, Text, End string }
 	data, err := trigger.MarshalJSON()
 	if err == nil {
 		err = json.Unmarshal(data, &t)
@@ -37,8 +37,24 @@ func triggerText(trigger ruqi.Trigger) string {
 		text = "every " + t.Every
 	case t.At != "":
 		text = "once"
+	case t.Text != "":
+		text = zoned(t.Text, t.End, t.Zone)
 	default:
 		text = t.Kind
+		if words, ok := trigger.(fmt.Stringer); ok && t.Kind == "calendar" {
+			text = zoned(words.String(), "", t.Zone)
+		}
+	}
+	return text
+}
+
+// zoned puts the end and the zone behind a text that says when, where there are any.
+func zoned(text, end, zone string) string {
+	if end != "" {
+		text += " until " + end
+	}
+	if zone != "" {
+		text += " " + zone
 	}
 	return text
 }
@@ -73,7 +89,7 @@ func (a *app) showJob(job ruqi.Job) error {
 	t.row("next", clock(job.NextDue, zone))
 	t.row("trigger", triggerText(job.Trigger))
 	// What the line above says, and what is as it is for everybody.
-	t.members(shape.Trigger, "kind", "expr", "dialect", "every", "zone", "gap=run_after", "fold=auto")
+	t.members(shape.Trigger, "kind", "expr", "dialect", "every", "text", "years", "months", "weeks", "days", "hour", "minute", "second", "zone", "gap=run_after", "fold=auto")
 	t.lines("task", taskText(job.Task))
 	t.members(shape.Task, "kind", "command", "argv", "name")
 	t.row("executor", job.Executor)

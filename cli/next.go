@@ -15,99 +15,80 @@ import (
 )
 
 func (a *app) nextCommand() *cobra.Command {
-	var kind, zone, from, dialect, gap, fold string
-	var n int
+	ask := nextTimes{}
 	cmd := &cobra.Command{
 		Use:   "next [flags] -- EXPR",
 		Short: "Show when a trigger fires",
 		Long:  "Shows the next times of a trigger, one a line, in the trigger's zone. It needs no service.",
 		Example: "  ruqi next '30 2 * * mon-fri'\n  ruqi next --tz Europe/Berlin -n 3 -- '0 9 1 * *'\n" +
-			"  ruqi next --trigger interval '90 minutes'\n  ruqi next --dialect ruqi '*/10 * * * * *'",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return usage("expression: %s takes one, and has %d arguments; put it in quotes", cmd.CommandPath(), len(args))
-			}
-			if len(args) == 0 {
-				return usage("expression: %s wants one", cmd.CommandPath())
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ask := nextTimes{kind: kind, text: args[0], n: n, options: trigger.ParseOptions{Dialect: dialect, Gap: gap, Fold: fold}}
-			given := func(name string) bool { return cmd.Flags().Changed(name) }
-			return a.next(cmd.Context(), ask, zone, given("tz"), from, given("from"))
-		},
+			"  ruqi next --trigger every 'monday at 13:15 until 2030-01-01'\n  ruqi next --dialect quartz '0 15 10 ? * 6L'\n" +
+			"  ruqi next --previous -n 3 '0 9 * * *'\n" + `  ruqi next '{"kind":"interval","every":"90m"}'`,
+		Args: oneExpression(),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.next(cmd.Context(), ask, args[0]) },
 	}
+	ask.triggerFlags = &triggerFlags{}
+	ask.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&kind, "trigger", "cron", "`kind` of trigger: cron, interval or date")
-	flags.StringVar(&zone, "tz", "", "`zone` of the trigger, an IANA name (default: the host's)")
-	flags.StringVar(&from, "from", "", "show times after this `time`: '2026-12-01 09:00', 2026-12-01T09:00:00Z, 'in 5 minutes' (default: now)")
-	flags.IntVarP(&n, "count", "n", wire.DefaultPreview, "how `many`, 1 to 1000")
-	flags.StringVar(&dialect, "dialect", "", "`dialect` of a cron expression: crontab (default) or ruqi")
-	flags.StringVar(&gap, "gap", "", "`what` to do with times that a clock change leaves out: run_after (default), shift or skip")
-	flags.StringVar(&fold, "fold", "", "`what` to do with times that a clock change repeats: auto (default), first, second or both")
+	ask.from = flags.String("from", "", "show times after this `time`: '2026-12-01 09:00', 2026-12-01T09:00:00Z, 'in 5 minutes' (default: now)")
+	ask.until = flags.String("until", "", "show no times after this `time`; with --previous, none before it")
+	ask.n = flags.IntP("count", "n", wire.DefaultPreview, "how `many`, 1 to 1000")
+	ask.previous = flags.Bool("previous", false, "show the times before --from, the latest first")
 	return cmd
 }
 
 type nextTimes struct {
-	kind, text string
-	n          int
-	options    trigger.ParseOptions
-	zone       *time.Location
-	from       time.Time
+	*triggerFlags
+	from, until *string
+	n           *int
+	previous    *bool
 }
 
 // next checks everything that was asked, tells all faults at once, and prints the times.
-func (a *app) next(ctx context.Context, ask nextTimes, zone string, zoneGiven bool, from string, fromGiven bool) error {
-	a.names = func(pointer string) string {
-		switch pointer {
-		case "/zone":
-			return "--tz"
-		case "/kind":
-			return "--trigger"
-		case "/from", "/dialect", "/gap", "/fold":
-			return "--" + pointer[1:]
-		case "/n":
-			return "-n"
-		}
-		return "" // the message begins with the name of the field
-	}
+func (a *app) next(ctx context.Context, ask nextTimes, text string) error {
+	a.names = ask.names
 	var faults ruqi.Faults
+	ask.settle(&faults)
+	given := ask.cmd.Flags().Changed
+	from, until := time.Now(), time.Time{}
 	var err error
-	switch {
-	case zoneGiven:
-		ask.options.Zone = zone
-		ask.zone, err = trigger.LoadZone(zone)
-		faults.Merge("/zone", err)
-	default:
-		ask.zone = ruqi.HostZone()
-	}
-	ask.from = time.Now()
-	if fromGiven {
-		zone := ask.zone
-		if zone == nil {
-			zone = time.UTC // the zone is at fault, and is told
-		}
-		ask.from, err = readMoment(from, zone, ask.from)
+	if given("from") {
+		from, err = readMoment(*ask.from, ask.location, from)
 		faults.Merge("/from", err)
 	}
-	if ask.n < 1 || ask.n > wire.MaxPreview {
-		faults.Add("/n", "", "%d is out of range (1-%d)", ask.n, wire.MaxPreview)
+	if given("until") {
+		until, err = readMoment(*ask.until, ask.location, time.Now())
+		faults.Merge("/until", err)
 	}
-	if faults.Err() != nil {
-		ask.options.Zone = "" // it has been spoken of
+	if *ask.n < 1 || *ask.n > wire.MaxPreview {
+		faults.Add("/n", "", "%d is out of range (1-%d)", *ask.n, wire.MaxPreview)
 	}
-	parsed, err := trigger.Parse(ask.kind, ask.text, ask.options)
-	faults.Merge("", err)
+	parsed := ask.read(text, &faults)
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	preview, err := wire.NewPreview(ctx, parsed, ask.zone, ask.from, ask.n)
+	if parsed, err = ask.bind(parsed, from, wire.PreviewSeed); err != nil {
+		return err
+	}
+	question := wire.PreviewQuestion{From: from, N: *ask.n}
+	switch {
+	case *ask.previous:
+		question.N, question.Previous = 0, *ask.n
+	case given("until"):
+		question.Until = &until
+	}
+	preview, err := wire.NewPreview(ctx, parsed, ask.location, question)
 	if err != nil {
 		return err
 	}
-	times := make([]string, 0, len(preview.Times))
-	for _, at := range preview.Times {
+	list := preview.Times
+	if *ask.previous {
+		list = preview.Previous
+	}
+	times := make([]string, 0, len(list))
+	for _, at := range list {
+		if *ask.previous && given("until") && at.Before(until) {
+			break
+		}
 		times = append(times, wire.FormatTime(at, at.Location()))
 	}
 	if a.output == "json" {

@@ -81,14 +81,18 @@ func (v vector) args() []string {
 	switch v.Dialect {
 	case "cron6":
 		args = append(args, "--dialect", "ruqi")
-	case "interval", "date":
+	case "apsfields":
+		args = append(args, "--dialect", "fields")
+	case "quartz":
+		args = append(args, "--dialect", "quartz")
+	case "interval", "date", "every", "calendar":
 		args = append(args, "--trigger", v.Dialect)
 	}
 	return append(args, "--", v.Expr)
 }
 
 func TestNextAnswersEveryGoldenVector(t *testing.T) {
-	for _, name := range []string{"cron5", "cron6", "crontab6", "crontabext", "interval", "date"} {
+	for _, name := range []string{"cron5", "cron6", "crontab6", "crontabext", "apsfields", "quartz", "interval", "date", "words", "calendarinterval"} {
 		rows := vectors(t, name)
 		for _, v := range rows {
 			got := run(t, nil, "", v.args()...)

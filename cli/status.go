@@ -47,6 +47,7 @@ func (a *app) printStatus(s ruqi.Status) error {
 	t.row("state", s.State)
 	t.row("version", s.Release)
 	t.row("zone", s.Zone)
+	t.row("zone data", s.Zones)
 	t.row("store", store)
 	t.row("last check", clock(seconds(s.CheckTime), zone))
 	t.row("next wake-up", clock(seconds(s.NextWakeup), zone))

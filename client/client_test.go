@@ -189,7 +189,7 @@ func TestAPastDateIsNotAcceptedOverHTTP(t *testing.T) {
 	if _, _, err := c.AddJob(t.Context(), spec, ruqi.Fail); !errors.Is(err, ruqi.ErrInvalid) || !strings.Contains(err.Error(), "accept_past") {
 		t.Errorf("added: %v", err)
 	}
-	spec.Trigger, spec.AcceptPast = trigger.Every(time.Hour), false
+	spec.Trigger, spec.AcceptPast = trigger.EveryDuration(time.Hour), false
 	if _, _, err := c.AddJob(t.Context(), spec, ruqi.Fail); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -23,17 +22,17 @@ func (a *api) registerPreview() {
 	request := newBody("A trigger as in a job.")
 	register(a, huma.Operation{
 		OperationID: "preview-trigger", Method: http.MethodPost, Path: "/api/v1/triggers/preview",
-		Summary: "See the next times of a trigger", Tags: []string{"triggers"}, RequestBody: request.RequestBody,
+		Summary: "See when a trigger fires, in words and times, and why not at another", Tags: []string{"triggers"}, RequestBody: request.RequestBody,
 	}, a.previewTrigger)
 	request.describe(a.schema(wire.PreviewRequest{}), true, "application/json")
 }
 
 func (a *api) previewTrigger(ctx context.Context, in *previewTrigger) (*previewAnswer, error) {
-	trigger, from, n, err := a.readPreview(in.RawBody)
+	trigger, ask, err := a.readPreview(in.RawBody)
 	if err != nil {
 		return nil, err
 	}
-	shape, err := wire.NewPreview(ctx, trigger, a.Zone, from, n)
+	shape, err := wire.NewPreview(ctx, trigger, a.Zone, ask)
 	if err != nil {
 		var faults ruqi.Faults
 		faults.Merge("/trigger", err)
@@ -42,12 +41,12 @@ func (a *api) previewTrigger(ctx context.Context, in *previewTrigger) (*previewA
 	return &previewAnswer{Body: shape}, nil
 }
 
-func (a *api) readPreview(data []byte) (trigger ruqi.Trigger, from time.Time, n int, err error) {
-	from, n = a.Now(), wire.DefaultPreview
+func (a *api) readPreview(data []byte) (trigger ruqi.Trigger, ask wire.PreviewQuestion, err error) {
+	ask = wire.PreviewQuestion{From: a.Now(), N: wire.DefaultPreview}
 	var faults ruqi.Faults
 	o, err := object.Read(data, faults.Add)
 	if err != nil {
-		return nil, from, n, err
+		return nil, ask, err
 	}
 	if raw, given := o.Raw("trigger"); given {
 		trigger, err = a.Registry.DecodeTrigger(raw)
@@ -56,13 +55,26 @@ func (a *api) readPreview(data []byte) (trigger ruqi.Trigger, from time.Time, n 
 		faults.Add("/trigger", "", "missing")
 	}
 	if at, given := object.Parse(o, "from", "a text", wire.ParseTime); given {
-		from = at
+		ask.From = at
 	}
-	if most, given := o.Int("n"); given {
-		if n = int(min(max(most, 0), wire.MaxPreview+1)); n < 1 || n > wire.MaxPreview {
-			faults.Add("/n", strconv.FormatInt(most, 10), "out of range (1-%d)", wire.MaxPreview)
+	if at, given := object.Parse(o, "until", "a text", wire.ParseTime); given {
+		ask.Until = &at
+	}
+	if at, given := object.Parse(o, "at", "a text", wire.ParseTime); given {
+		ask.At = &at
+	}
+	count := func(name string, least int64, into *int) {
+		most, given := o.Int(name)
+		switch {
+		case !given:
+		case most < least || most > wire.MaxPreview:
+			faults.Add("/"+name, strconv.FormatInt(most, 10), "out of range (%d-%d)", least, wire.MaxPreview)
+		default:
+			*into = int(most)
 		}
 	}
-	o.Done("trigger", "from", "n")
-	return trigger, from, n, faults.Err()
+	count("n", 1, &ask.N)
+	count("previous", 0, &ask.Previous)
+	o.Done("trigger", "from", "until", "n", "previous", "at")
+	return trigger, ask, faults.Err()
 }

@@ -7,8 +7,10 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/wire"
 )
 
 // start runs a shell command once and returns the run's path.
@@ -222,8 +224,58 @@ func TestPreviewAsksTheTriggerItself(t *testing.T) {
 	if text := fmt.Sprint(reboot["times"], reboot["warnings"]); !strings.HasPrefix(text, "[] [@reboot never fires by the clock") || !strings.Contains(text, "policy.run_on_start") {
 		t.Errorf("@reboot has %s", text)
 	}
-	s.want(http.StatusUnprocessableEntity, "POST", "/api/v1/triggers/preview", `{"trigger":{"kind":"cron","expr":"0 0 * * *","zone":"Nowhere"},"from":"soon","n":0}`)
+	all := s.want(http.StatusUnprocessableEntity, "POST", "/api/v1/triggers/preview",
+		`{"trigger":{"kind":"cron","expr":"0 0 * * *","zone":"Nowhere"},"from":"soon","until":"later","at":"then","n":0,"previous":-1}`).text
+	for _, pointer := range []string{"/trigger/zone", "/from", "/until", "/at", "/n", "/previous"} {
+		if !strings.Contains(all, `"`+pointer+`"`) {
+			t.Errorf("%s is not told among all faults: %s", pointer, all)
+		}
+	}
 }
+
+func TestPreviewDescribesLooksBackAndExplains(t *testing.T) {
+	s := serve(t)
+	got := s.want(http.StatusOK, "POST", "/api/v1/triggers/preview",
+		`{"trigger":{"kind":"cron","expr":"30 2 * * mon-fri","zone":"UTC"},"from":"2026-11-27T02:30:00Z","until":"2026-11-30T02:30:00Z","previous":2,"at":"2026-11-29T02:30:00Z"}`).json(t)
+	for part, want := range map[string]string{
+		"times":       "[2026-11-30T02:30:00Z]",
+		"previous":    "[2026-11-26T02:30:00Z 2026-11-25T02:30:00Z]",
+		"description": "map[en:at 02:30 on Monday to Friday, UTC zh:在每周一至周五的 02:30，UTC 时间]",
+		"explanation": "map[after:2026-11-30T02:30:00Z at:2026-11-29T02:30:00Z before:2026-11-27T02:30:00Z fires:false " +
+			"reasons:[map[message:the weekday is sun, and the expression asks for mon-fri part:day_of_week]]]",
+	} {
+		if text := fmt.Sprint(got[part]); text != want {
+			t.Errorf("%s: got %s, want %s", part, text, want)
+		}
+	}
+	fires := s.want(http.StatusOK, "POST", "/api/v1/triggers/preview", `{"trigger":{"kind":"date","at":"2031-01-01T00:00:00Z"},"at":"2031-01-01T00:00:00Z"}`).json(t)
+	if text := fmt.Sprint(fires["explanation"]); text != "map[after:<nil> at:2031-01-01T00:00:00Z before:<nil> fires:true reasons:[]]" {
+		t.Errorf("at its time a date has %s", text)
+	}
+	if _, given := fires["previous"]; given {
+		t.Error("times before are told that nobody asked for")
+	}
+	// A trigger without abilities is asked by its Next.
+	plain := wire.Explain(newYear{}, time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))
+	if plain.Fires || plain.Reasons[0] != (wire.Reason{Part: "newyear", Message: "it is no fire time"}) || plain.Before.Year() != 2026 || plain.After.Year() != 2027 {
+		t.Errorf("got %+v", plain)
+	}
+	if at := wire.Explain(newYear{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)); !at.Fires {
+		t.Errorf("got %+v", at)
+	}
+	if said := wire.Describe(newYear{}); said.English != `{"kind":"newyear"}` || said.Chinese != said.English {
+		t.Errorf("got %+v", said)
+	}
+}
+
+// newYear is a trigger with nothing but what it must have.
+type newYear struct{}
+
+func (newYear) Next(after time.Time) (time.Time, bool) {
+	return time.Date(after.UTC().Year()+1, 1, 1, 0, 0, 0, 0, time.UTC), true
+}
+func (newYear) Kind() string                 { return "newyear" }
+func (newYear) MarshalJSON() ([]byte, error) { return []byte(`{"kind":"newyear"}`), nil }
 
 func TestStatusAndProbesFollowTheScheduler(t *testing.T) {
 	s := serve(t)

@@ -33,8 +33,13 @@ const (
 
 // CronOptions tune a cron trigger. The zero value is ready for use.
 type CronOptions struct {
-	// Dialect is how the expression is read: "crontab" or "ruqi". Empty: crontab.
+	// Dialect is how the expression is read: "crontab", "ruqi", "fields" or
+	// "quartz". Empty: crontab.
 	Dialect string
+	// Seed decides what each H of the expression stands for. Empty: the seed Bind is
+	// given, which is the id of the job; until then the H of the empty seed. It has
+	// no meaning for an expression without H.
+	Seed string
 	// Zone is where the wall clock hangs; it must have an IANA name. Nil: the zone
 	// in front of the expression, else the one Bind is given. A zone in front of
 	// the expression wins.
@@ -53,10 +58,11 @@ type CronOptions struct {
 
 // A CronTrigger fires at the times that a cron expression matches on the wall
 // clock of a zone, whole seconds. It implements ruqi.Binder, ruqi.Bound,
-// ruqi.Stepper, ruqi.Ender and, for @reboot, ruqi.Starter.
+// ruqi.Stepper, ruqi.Ender, ruqi.Matcher and, for @reboot, ruqi.Starter.
 type CronTrigger struct {
 	expr  *cronexpr.Expr
-	zone  *zone // nil until bound
+	seed  string // of H; empty: none was given
+	zone  *zone  // nil until bound
 	span  limits
 	gap   Gap
 	fold  Fold
@@ -70,6 +76,7 @@ var (
 	_ ruqi.Stepper = (*CronTrigger)(nil)
 	_ ruqi.Ender   = (*CronTrigger)(nil)
 	_ ruqi.Starter = (*CronTrigger)(nil)
+	_ ruqi.Matcher = (*CronTrigger)(nil)
 )
 
 // Cron returns a cron trigger, or an *ruqi.InvalidError with every fault; the
@@ -90,7 +97,7 @@ func Crontab(expr string) *CronTrigger { return newCron(expr, CronOptions{}) }
 func newCron(expr string, o CronOptions) *CronTrigger {
 	t := &CronTrigger{gap: o.Gap, fold: o.Fold}
 	var faults ruqi.Faults
-	t.readExpr(expr, o.Dialect, &faults)
+	t.readExpr(expr, o.Dialect, o.Seed, &faults)
 	if o.Zone != nil && t.zone == nil {
 		var err error
 		t.zone, err = zoneOf(o.Zone)
@@ -113,9 +120,9 @@ func newCron(expr string, o CronOptions) *CronTrigger {
 	return t
 }
 
-func (t *CronTrigger) readExpr(expr, dialect string, faults *ruqi.Faults) {
+func (t *CronTrigger) readExpr(expr, dialect, seed string, faults *ruqi.Faults) {
 	if dialect == "" {
-		dialect = cronexpr.Dialects()[0]
+		dialect = cronexpr.Crontab
 	}
 	d := cronexpr.Lookup(dialect)
 	if d == nil {
@@ -123,6 +130,10 @@ func (t *CronTrigger) readExpr(expr, dialect string, faults *ruqi.Faults) {
 		return
 	}
 	parsed, err := cronexpr.Parse(d, expr)
+	if err == nil && parsed.Hashed() && seed != "" {
+		t.seed = seed
+		parsed, err = parsed.Seeded(seed)
+	}
 	if err != nil {
 		faults.Add("/expr", expr, "%s", err.Error())
 		return
@@ -155,23 +166,33 @@ func (t *CronTrigger) readRules(faults *ruqi.Faults) {
 func (t *CronTrigger) Kind() string { return "cron" }
 
 // Bind returns the trigger in the given zone, if it has none, with start and end
-// read there; anchor and seed have no meaning for it. The error is an
-// *ruqi.InvalidError.
-func (t *CronTrigger) Bind(loc *time.Location, _ time.Time, _ string) (ruqi.Trigger, error) {
+// read there, and with its H decided by the seed, if it has H and no seed; the
+// anchor has no meaning for it. The error is an *ruqi.InvalidError.
+func (t *CronTrigger) Bind(loc *time.Location, _ time.Time, seed string) (ruqi.Trigger, error) {
 	if t.fault != nil {
 		return nil, t.fault
 	}
-	if t.zone != nil {
+	unseeded := t.expr.Hashed() && t.seed == "" && seed != ""
+	if t.zone != nil && !unseeded {
 		return t, nil
 	}
-	z, err := zoneOf(loc)
-	var faults ruqi.Faults
-	if faults.Merge("/zone", err); err != nil {
-		return nil, faults.Err()
-	}
 	bound := *t
-	bound.zone = z
-	bound.span = t.span.in(z, &faults)
+	var faults ruqi.Faults
+	if unseeded {
+		var err error
+		if bound.expr, err = t.expr.Seeded(seed); err != nil {
+			faults.Add("/expr", t.expr.Text(), "%s", err.Error())
+		}
+		bound.seed = seed
+	}
+	if t.zone == nil {
+		z, err := zoneOf(loc)
+		if faults.Merge("/zone", err); err != nil {
+			return nil, faults.Err()
+		}
+		bound.zone = z
+		bound.span = t.span.in(z, &faults)
+	}
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
@@ -210,10 +231,6 @@ func (t *CronTrigger) String() string {
 // OnStart reports whether the expression is @reboot: it never fires by the clock, and a job with it needs ruqi.Policy.RunOnStart. Zone,
 // Gap and Fold have no meaning for it.
 func (t *CronTrigger) OnStart() bool { return t.expr != nil && t.expr.Never() }
-
-// searchSeconds is how far a search looks: the 400 years after which dates and
-// weekdays repeat.
-const searchSeconds = 146097 * daySeconds
 
 // Next returns the first fire time strictly after the instant after. It does not
 // allocate.
@@ -267,6 +284,15 @@ func (t *CronTrigger) Count(after, until time.Time) int64 {
 	}
 	w := t.walker()
 	return w.count(from, to)
+}
+
+// Matches reports whether the trigger fires at exactly this instant.
+func (t *CronTrigger) Matches(at time.Time) bool {
+	if at.Nanosecond() != 0 {
+		return false
+	}
+	next, ok := t.Next(at.Add(-1))
+	return ok && next.Equal(at)
 }
 
 func (t *CronTrigger) walker() walker {

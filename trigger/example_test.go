@@ -36,6 +36,7 @@ func ExampleCron() {
 func ExampleParse() {
 	for _, c := range [][2]string{
 		{"cron", "@daily"}, {"interval", "every 90 minutes"}, {"date", "2026-03-01 10:00"},
+		{"every", "mon and thu at 13:15"}, {"calendar", "months=1 hour=9 start_date=2026-01-31"},
 	} {
 		t, err := trigger.Parse(c[0], c[1], trigger.ParseOptions{Zone: "UTC"})
 		fmt.Println(t, err)
@@ -44,4 +45,45 @@ func ExampleParse() {
 	// 0 0 * * * <nil>
 	// every 1h30m <nil>
 	// 2026-03-01T10:00:00Z <nil>
+	// every monday, thursday at 13:15 <nil>
+	// months=1 hour=9 start_date=2026-01-31 <nil>
+}
+
+func ExampleEvery() {
+	t := trigger.Every(1).Weekday().At("09:00", "17:30").Until("2026-12-04").In(time.UTC)
+	at := time.Date(2026, 12, 3, 12, 0, 0, 0, time.UTC)
+	for {
+		var ok bool
+		if at, ok = t.Next(at); !ok {
+			break
+		}
+		fmt.Println(at)
+	}
+	fmt.Println(t)
+	fmt.Println(t.Describe("en"))
+	fmt.Println(t.Describe("zh"))
+	// Output:
+	// 2026-12-03 17:30:00 +0000 UTC
+	// 2026-12-04 09:00:00 +0000 UTC
+	// 2026-12-04 17:30:00 +0000 UTC
+	// every weekday at 09:00, 17:30 until 2026-12-04
+	// at 09:00 and 17:30 on Monday to Friday, UTC, until 2026-12-04
+	// 在每周一至周五的 09:00 和 17:30，UTC 时间，至 2026-12-04 止
+}
+
+func ExampleCalendar() {
+	t, err := trigger.Calendar(trigger.CalendarOptions{Months: 1, Hour: 18, StartText: "2026-01-31", Zone: time.UTC})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	at := time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC)
+	for range 3 {
+		at, _ = t.Next(at)
+		fmt.Println(at)
+	}
+	// Output:
+	// 2026-03-31 18:00:00 +0000 UTC
+	// 2026-05-31 18:00:00 +0000 UTC
+	// 2026-07-31 18:00:00 +0000 UTC
 }

@@ -60,9 +60,11 @@ func Interval(every time.Duration, o IntervalOptions) (*IntervalTrigger, error) 
 	return t, nil
 }
 
-// Every returns an interval trigger without options. A length below a microsecond
+// EveryDuration returns an interval trigger without options. A length below a microsecond
 // is told by Bind, that is when a job with it is added.
-func Every(every time.Duration) *IntervalTrigger { return newInterval(every, IntervalOptions{}) }
+func EveryDuration(every time.Duration) *IntervalTrigger {
+	return newInterval(every, IntervalOptions{})
+}
 
 func newInterval(every time.Duration, o IntervalOptions) *IntervalTrigger {
 	t := &IntervalTrigger{anchor: none}

@@ -15,7 +15,8 @@ import (
 //	{"kind":"cron","expr":"30 2 * * mon-fri","dialect":"crontab","zone":"Europe/Berlin",
 //	 "gap":"run_after","fold":"auto","start":null,"end":null}
 //
-// in one line; zone is null before Bind. For a wrong trigger it returns the fault.
+// in one line; zone is null before Bind. An expression with H has a last member
+// "seed" once it is bound. For a wrong trigger it returns the fault.
 func (t *CronTrigger) MarshalJSON() ([]byte, error) {
 	if t.fault != nil {
 		return nil, t.fault
@@ -30,7 +31,8 @@ func (t *CronTrigger) MarshalJSON() ([]byte, error) {
 		Fold    Fold    `json:"fold"`
 		Start   *string `json:"start"`
 		End     *string `json:"end"`
-	}{t.Kind(), t.expr.Text(), t.expr.Dialect(), t.zone.name(), t.gap, t.fold, start, end})
+		Seed    string  `json:"seed,omitempty"`
+	}{t.Kind(), t.expr.Text(), t.expr.Dialect(), t.zone.name(), t.gap, t.fold, start, end, t.seed})
 }
 
 // MarshalJSON returns the canonical encoding:
@@ -94,14 +96,14 @@ func DecodeCron(data []byte) (ruqi.Trigger, error) {
 	}
 	expr, given := d.Need("expr")
 	t := newCron(expr, CronOptions{
-		Dialect: d.text("dialect"), Zone: d.zone(),
+		Dialect: d.text("dialect"), Seed: d.text("seed"), Zone: d.zone(),
 		StartText: d.text("start"), EndText: d.text("end"),
 		Gap: Gap(d.text("gap")), Fold: Fold(d.text("fold")),
 	})
 	if given {
 		d.faults.Merge("", t.fault)
 	}
-	d.Done("kind", "expr", "dialect", "zone", "gap", "fold", "start", "end")
+	d.Done("kind", "expr", "dialect", "zone", "gap", "fold", "start", "end", "seed")
 	if err := d.faults.Err(); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
@@ -125,6 +126,13 @@ func (e oracleExpr) matches(w time.Time) bool {
 
 // fires returns the fire times in [from, until] in seconds.
 func (e oracleExpr) fires(loc *time.Location, from, until time.Time, step int64, gap trigger.Gap, fold trigger.Fold) []int64 {
+	starred := e.second.star && e.second.text != "" || e.minute.star || e.hour.star
+	return shownFires(e.matches, starred, loc, from, until, step, gap, fold)
+}
+
+// shownFires returns the instants in [from, until] at which a set of wall times, given as UTC, fires. starred says that they follow the
+// real clock.
+func shownFires(matches func(time.Time) bool, starred bool, loc *time.Location, from, until time.Time, step int64, gap trigger.Gap, fold trigger.Fold) []int64 {
 	const around = 30 * 3600 // further than any jump
 	low, high := from.Unix()-around, until.Unix()+around
 	wallAt := func(t int64) int64 {
@@ -148,7 +156,6 @@ func (e oracleExpr) fires(loc *time.Location, from, until time.Time, step int64,
 		}
 		last = wall
 	}
-	starred := e.second.star && e.second.text != "" || e.minute.star || e.hour.star
 	if fold == trigger.FoldAuto {
 		fold = trigger.FoldFirst
 		if starred {
@@ -157,7 +164,7 @@ func (e oracleExpr) fires(loc *time.Location, from, until time.Time, step int64,
 	}
 	set := map[int64]bool{}
 	for wall := wallAt(low); wall <= wallAt(high); wall += step {
-		if !e.matches(time.Unix(wall, 0).UTC()) {
+		if !matches(time.Unix(wall, 0).UTC()) {
 			continue
 		}
 		at := shown[wall]
@@ -254,7 +261,7 @@ func TestCronAgreesWithAWalkOverRealMinutes(t *testing.T) {
 	t.Logf("%d fire times compared", fires)
 }
 
-func compare(t *testing.T, what string, trig *trigger.CronTrigger, from, until time.Time, want []int64) {
+func compare(t *testing.T, what string, trig ruqi.Stepper, from, until time.Time, want []int64) {
 	t.Helper()
 	at := from.Add(-time.Nanosecond)
 	for _, w := range want {

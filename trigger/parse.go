@@ -15,13 +15,16 @@ import (
 // ParseOptions go with the text of a trigger that a user typed. All but Now are
 // text too; empty means not given.
 type ParseOptions struct {
-	// Dialect is how a cron expression is read: "crontab" (the default) or "ruqi".
+	// Dialect is how a cron expression is read: "crontab" (the default), "ruqi",
+	// "fields" or "quartz".
 	Dialect string
+	// Seed decides what H in a cron expression stands for: see CronOptions.Seed.
+	Seed string
 	// Zone is an IANA name. Empty: the trigger stays without one until Bind.
 	Zone string
-	// Gap and Fold are for cron: see the constants of type Gap and Fold.
+	// Gap and Fold are for cron, calendar and every: see the constants of type Gap and Fold.
 	Gap, Fold string
-	// Start and End are for cron and interval, inclusive: see CronOptions.StartText.
+	// Start and End are for all but date, inclusive: see CronOptions.StartText, and for calendar and every EveryOptions.StartText.
 	Start, End string
 	// Now is what "now" and "in 5 minutes" count from. The zero time: they are
 	// refused.
@@ -35,6 +38,10 @@ type ParseOptions struct {
 //     "1h30m", "2d"; or "weeks= days= hours= minutes= seconds= start_date=
 //     end_date=" with whole numbers, a value with a blank in single quotes.
 //   - date: what DateText reads, "now", or "in 5 minutes".
+//   - calendar: "years= months= weeks= days= hour= minute= second= start_date= end_date=" with whole numbers.
+//   - every: words as EveryTrigger has them. A length of time gives an interval, a date a date; so does "in 5 minutes", when Now is
+//     given.
+//   - any, all, except, only: the trigger's JSON.
 //
 // The error is an *ruqi.InvalidError with every fault; its pointers are those of
 // the JSON form, and its messages begin with the name of the part.
@@ -57,8 +64,17 @@ func Parse(kind, text string, o ParseOptions) (ruqi.Trigger, error) {
 	case "date":
 		o.refuse(&faults, kind, "gap", o.Gap, "fold", o.Fold, "dialect", o.Dialect, "start", o.Start, "end", o.End)
 		t, err = parseDate(text, loc, o)
+	case "calendar":
+		o.refuse(&faults, kind, "dialect", o.Dialect)
+		t, err = parseCalendar(text, loc, o)
+	case "every":
+		o.refuse(&faults, kind, "dialect", o.Dialect)
+		t, err = parseEvery(text, loc, o)
+	case "any", "all", "except", "only":
+		o.refuse(&faults, kind, "gap", o.Gap, "fold", o.Fold, "dialect", o.Dialect, "start", o.Start, "end", o.End)
+		t, err = parseComposite(kind, text, loc)
 	default:
-		err = ruqi.Invalid("/kind", kind, "%q is not one of cron, interval, date", clip(kind))
+		err = ruqi.Invalid("/kind", kind, "%q is not one of cron, interval, date, calendar, every, any, all, except, only", clip(kind))
 	}
 	faults.Merge("", err)
 	if err := faults.Err(); err != nil {
@@ -90,7 +106,7 @@ func parseCron(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, e
 		return t, faults.Err()
 	}
 	return Cron(text, CronOptions{
-		Dialect: o.Dialect, Zone: loc, StartText: o.Start, EndText: o.End, Gap: Gap(o.Gap), Fold: Fold(o.Fold),
+		Dialect: o.Dialect, Seed: o.Seed, Zone: loc, StartText: o.Start, EndText: o.End, Gap: Gap(o.Gap), Fold: Fold(o.Fold),
 	})
 }
 

@@ -27,6 +27,13 @@ func TestTriggersKeepTheLaws(t *testing.T) {
 		"cron with seconds":     {"cron", "*/30 * * * * *", trigger.ParseOptions{Dialect: "ruqi"}},
 		"cron, leap days":       {"cron", "0 0 29 2 *", trigger.ParseOptions{}},
 		"cron, extras":          {"cron", "0 12 LW,15W * fri#2,monL", trigger.ParseOptions{}},
+		"cron, hashed":          {"cron", "H H(1-3) * * *", trigger.ParseOptions{Zone: "Europe/Berlin"}},
+		"cron, hashed, seeded":  {"cron", "H/20 * H * *", trigger.ParseOptions{Seed: "nightly"}},
+		"fields":                {"cron", "day='3rd fri,last mon' hour=2 minute=30", trigger.ParseOptions{Dialect: "fields", Zone: "Europe/Berlin"}},
+		"fields, weeks":         {"cron", "week=1,53 day_of_week=sun,mon", trigger.ParseOptions{Dialect: "fields"}},
+		"fields, last years":    {"cron", "year=2026-2030/2 minute=*/20", trigger.ParseOptions{Dialect: "fields", Zone: "America/New_York"}},
+		"quartz":                {"cron", "0 0 22-2/3 ? * fri-mon", trigger.ParseOptions{Dialect: "quartz", Zone: "Australia/Lord_Howe"}},
+		"quartz, years":         {"cron", "0 30 1 LW 11-3 ? 2026/3", trigger.ParseOptions{Dialect: "quartz"}},
 		"cron with limits":      {"cron", "0 0 2 last * *", trigger.ParseOptions{Dialect: "ruqi", Start: "2026-03-01", End: "2026-12-24 12:00:00.5"}},
 		"interval":              {"interval", "90s", trigger.ParseOptions{}},
 		"interval from a start": {"interval", "days=1 start_date=2026-03-28T20:00:00", trigger.ParseOptions{}},
@@ -45,10 +52,10 @@ func TestTriggersKeepTheLaws(t *testing.T) {
 		})
 	}
 	for name, trig := range map[string]ruqi.Trigger{
-		"Crontab": trigger.Crontab("TZ=Pacific/Apia 0 0 * * *"),
-		"@reboot": trigger.Crontab("@reboot"),
-		"Every":   trigger.Every(36 * time.Hour),
-		"Date":    trigger.Date(start),
+		"Crontab":       trigger.Crontab("TZ=Pacific/Apia 0 0 * * *"),
+		"@reboot":       trigger.Crontab("@reboot"),
+		"EveryDuration": trigger.EveryDuration(36 * time.Hour),
+		"Date":          trigger.Date(start),
 	} {
 		t.Run(name, func(t *testing.T) { triggertest.Run(t, func() ruqi.Trigger { return trig }, decode) })
 	}

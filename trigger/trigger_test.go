@@ -305,7 +305,7 @@ func TestTheEndIsTold(t *testing.T) {
 
 func TestAnIntervalIsAnchoredAnewUnlessItsStartIsFixed(t *testing.T) {
 	anchor, later := instant(t, "2026-03-01T09:00:00Z"), instant(t, "2026-03-01T08:00:00.5Z")
-	bound, err := trigger.Every(time.Hour).Bind(time.UTC, anchor, "")
+	bound, err := trigger.EveryDuration(time.Hour).Bind(time.UTC, anchor, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,7 +320,7 @@ func TestAnIntervalIsAnchoredAnewUnlessItsStartIsFixed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, e := range []ruqi.Elapser{fixed, trigger.Every(time.Hour)} {
+	for _, e := range []ruqi.Elapser{fixed, trigger.EveryDuration(time.Hour)} {
 		if moved, ok := e.Reanchor(later); ok {
 			t.Errorf("%v was anchored anew: %v", e, moved)
 		}
@@ -343,7 +343,7 @@ func TestWrongTriggersInLiteralsSayNoAndTellTheFaultWhenBound(t *testing.T) {
 	for _, trig := range []interface {
 		ruqi.Binder
 		ruqi.Stepper
-	}{trigger.Crontab("61 * * * *"), trigger.Every(0), trigger.Every(-1), trigger.Every(1500), trigger.Date(time.Time{})} {
+	}{trigger.Crontab("61 * * * *"), trigger.EveryDuration(0), trigger.EveryDuration(-1), trigger.EveryDuration(1500), trigger.Date(time.Time{})} {
 		if _, err := trig.Bind(time.UTC, time.Now(), ""); !errors.Is(err, ruqi.ErrInvalid) {
 			t.Errorf("%T: Bind returns %v", trig, err)
 		}
@@ -382,7 +382,7 @@ func TestNextDoesNotAllocate(t *testing.T) {
 				t.Errorf("%q in %s: %v allocations", expr, name, n)
 			}
 		}
-		bound, err := trigger.Every(90*time.Second).Bind(zone(t, name), from, "")
+		bound, err := trigger.EveryDuration(90*time.Second).Bind(zone(t, name), from, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -404,7 +404,7 @@ func TestABoundIntervalIsSmall(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for i := range kept {
-		bound, err := trigger.Every(time.Duration(i+1)*time.Second).Bind(berlin, anchor, "")
+		bound, err := trigger.EveryDuration(time.Duration(i+1)*time.Second).Bind(berlin, anchor, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,5 @@
 package trigger
 
-import "github.com/ruqi-dev/ruqi/internal/cronexpr"
-
 // longestGap: a jump forward of more than three hours corrects the calendar (a
 // zone that changed its side of the date line); what it leaves out is passed over.
 const longestGap = 3 * 3600
@@ -10,11 +8,24 @@ const longestGap = 3 * 3600
 // it has shown before the change, in any zone: the largest jumps are 24 hours.
 const settled = 3 * daySeconds
 
-// A walker turns the wall times of an expression into instants. It goes from one
+// wallTimes is a set of whole seconds on a wall clock, without a zone: what a cron expression matches, or the days of a chain
+// at a time of day. It is immutable, or looks so.
+type wallTimes interface {
+	// Next returns the first at or after wall, if there is one before limit.
+	Next(wall, limit int64) (int64, bool)
+	// Prev returns the last before wall, if there is one at or after limit.
+	Prev(wall, limit int64) (int64, bool)
+	// Count returns how many lie in [from, until), none when until is not after from.
+	Count(from, until int64) int64
+	// Horizon returns how far a search must look, in seconds, before it may say that there is nothing.
+	Horizon() int64
+}
+
+// A walker turns wall times into instants. It goes from one
 // stretch with a steady offset to the next; within one, wall times and instants
 // run alike. All times are seconds.
 type walker struct {
-	expr *cronexpr.Expr
+	expr wallTimes
 	zone *zone
 	rules
 }
@@ -61,7 +72,7 @@ func (w *walker) next(from int64) (int64, bool) {
 	if from > latest {
 		return 0, false
 	}
-	limit := min(from+searchSeconds, latest+1)
+	limit := min(from+w.expr.Horizon(), latest+1)
 	for s := w.zone.at(from); ; s = w.zone.find(from) {
 		low, high := w.bounds(s)
 		low = max(low, from+s.off)
@@ -114,7 +125,7 @@ func (w *walker) prev(to int64) (int64, bool) {
 	if to <= earliest {
 		return 0, false
 	}
-	limit := max(to-searchSeconds, earliest)
+	limit := max(to-w.expr.Horizon(), earliest)
 	for s := w.zone.at(to - 1); ; s = w.zone.find(to - 1) {
 		low, high := w.bounds(s)
 		high = min(high, to+s.off)

@@ -9,6 +9,7 @@ import (
 	_ "time/tzdata" // zones on hosts that have no zone database
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/zonetable"
 )
 
 // LoadZone returns the zone of an IANA name such as Europe/Berlin or UTC. An empty
@@ -175,15 +176,15 @@ func (z *zone) find(t int64) *span {
 func (z *zone) compute(era int64) *[]span {
 	from := earliest + era<<eraBits
 	to := from + 1<<eraBits
-	changes := z.changes(from-margin, to+margin)
+	changes := zonetable.Changes(z.loc, from-margin, to+margin)
 	var spans []span
 	for i, c := range changes {
-		s := span{off: c.off, begin: c.at, before: c.off, end: to + margin, after: c.off}
+		s := span{off: c.Offset, begin: c.At, before: c.Offset, end: to + margin, after: c.Offset}
 		if i > 0 {
-			s.before = changes[i-1].off
+			s.before = changes[i-1].Offset
 		}
 		if i+1 < len(changes) {
-			s.end, s.after = changes[i+1].at, changes[i+1].off
+			s.end, s.after = changes[i+1].At, changes[i+1].Offset
 		}
 		if s.end > from && s.begin < to {
 			s.from, s.to = max(s.begin, from), min(s.end, to)
@@ -191,46 +192,6 @@ func (z *zone) compute(era int64) *[]span {
 		}
 	}
 	return &spans
-}
-
-type change struct{ at, off int64 }
-
-// changes returns the offset at from and every change in (from, to).
-func (z *zone) changes(from, to int64) []change {
-	at, off := from, z.offset(from)
-	list := []change{{at, off}}
-	for at < to {
-		next := to
-		if _, end := time.Unix(at, 0).In(z.loc).ZoneBounds(); !end.IsZero() {
-			next = end.Unix()
-		}
-		// Past its table the standard library takes a leap year for 365 days, so on
-		// 31 December the bound lies behind. A day's step leads out of it.
-		if next <= at {
-			next = at + daySeconds
-		}
-		next = min(next, to)
-		if now := z.offset(next); now != off && next < to {
-			when := z.bisect(at, next, now)
-			list = append(list, change{when, now})
-			off = now
-		}
-		at = next
-	}
-	return list
-}
-
-// bisect returns the first instant in (from, to] that has the offset of to.
-func (z *zone) bisect(from, to, off int64) int64 {
-	if z.offset(to-1) != off {
-		return to // as good as always: the bound was right
-	}
-	return from + 1 + int64(sort.Search(int(to-from-1), func(i int) bool { return z.offset(from+1+int64(i)) == off }))
-}
-
-func (z *zone) offset(t int64) int64 {
-	_, off := time.Unix(t, 0).In(z.loc).Zone()
-	return int64(off)
 }
 
 // time returns the instant in the zone; a nil zone is UTC.

@@ -54,3 +54,8 @@ func TestSpansAreWhatTheStandardLibrarySays(t *testing.T) {
 		}
 	}
 }
+
+func (z *zone) offset(at int64) int64 {
+	_, off := time.Unix(at, 0).In(z.loc).Zone()
+	return int64(off)
+}

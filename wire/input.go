@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/object"
@@ -127,10 +128,11 @@ func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, e
 // how its times are found.
 var spans = map[string][]string{
 	"cron": {"zone", "start", "end"}, "interval": {"zone", "start", "end"}, "date": {"zone"},
+	"calendar": {"zone", "start", "end"}, "every": {"zone", "start", "end"},
 }
 
 // settle takes from the job what cannot stand beside a change: of a trigger or task of another kind all that
-// the new kind does not have, and the anchor of an interval that is given a start.
+// the new kind does not have, the anchor of a trigger that is given a start, and the end where the new words name one.
 func settle(before, change map[string]any) {
 	for _, part := range [...]string{"trigger", "task"} {
 		old, _ := before[part].(map[string]any)
@@ -150,6 +152,9 @@ func settle(before, change map[string]any) {
 		}
 		if part == "trigger" && want["start"] != nil {
 			delete(old, "anchor")
+		}
+		if words, ok := want["text"].(string); part == "trigger" && ok && slices.Contains(strings.Fields(strings.ToLower(words)), "until") {
+			delete(old, "end")
 		}
 	}
 }

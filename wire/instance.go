@@ -18,7 +18,7 @@ type Instance struct {
 	Needs         []string       `json:"needs" nullable:"false" doc:"What it can run."`
 	Version       string         `json:"version"`
 	ClockOffsetMS *int64         `json:"clock_offset_ms" doc:"How many milliseconds its clock is ahead of the store's, negative when it is behind; null: not known yet."`
-	Zones         string         `json:"zones"`
+	Zones         string         `json:"zones" doc:"As zones of the status."`
 }
 
 // FromInstance returns the instance's shape.

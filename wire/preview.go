@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/lookback"
 )
 
 // How many times a preview has.
@@ -15,26 +16,63 @@ const (
 	MaxPreview     = ruqi.MaxPage // times; as many as a page has rows
 )
 
-// A PreviewRequest asks for the next times of a trigger.
+// PreviewSeed stands for the id of a job in a preview: it decides what H stands for.
+const PreviewSeed = "preview"
+
+// A PreviewRequest asks what a trigger means.
 type PreviewRequest struct {
-	Trigger json.RawMessage `json:"trigger" doc:"The trigger, as in a job."`
-	From    *time.Time      `json:"from,omitempty" doc:"Times strictly after it. Default: now."`
-	N       int             `json:"n,omitempty" minimum:"1" maximum:"1000" doc:"How many; default 5."`
+	Trigger  json.RawMessage `json:"trigger" doc:"The trigger, as in a job."`
+	From     *time.Time      `json:"from,omitempty" doc:"Times strictly after it, and previous ones strictly before it. Default: now."`
+	Until    *time.Time      `json:"until,omitempty" doc:"No times after it; it is inclusive. Default: no bound."`
+	N        int             `json:"n,omitempty" minimum:"1" maximum:"1000" doc:"How many; default 5."`
+	Previous int             `json:"previous,omitempty" minimum:"0" maximum:"1000" doc:"How many times before; default none."`
+	At       *time.Time      `json:"at,omitempty" doc:"An instant of which to explain why the trigger fires then, or why not."`
 }
 
 // A Preview is what a trigger means.
 type Preview struct {
-	Trigger  json.RawMessage `json:"trigger" doc:"The trigger with everything filled in that was left open."`
-	Times    []time.Time     `json:"times" nullable:"false" doc:"In the trigger's zone; fewer than asked for when no more exist."`
-	Warnings []string        `json:"warnings" nullable:"false"`
+	Trigger     json.RawMessage `json:"trigger" doc:"The trigger with everything filled in that was left open."`
+	Description Description     `json:"description" doc:"When it fires, in words."`
+	Times       []time.Time     `json:"times" nullable:"false" doc:"In the trigger's zone; fewer than asked for when no more exist."`
+	Previous    []time.Time     `json:"previous,omitempty" doc:"The times before, the latest first; only where asked for."`
+	Explanation *Explanation    `json:"explanation,omitempty" doc:"Only where an instant was given."`
+	Warnings    []string        `json:"warnings" nullable:"false"`
 }
 
-// NewPreview returns the first n times of a trigger strictly after an instant. A trigger that has no zone lives in the
-// one given. It ends early, with what there is, when the context does.
-func NewPreview(ctx context.Context, trigger ruqi.Trigger, zone *time.Location, from time.Time, n int) (Preview, error) {
+// A Description is a phrase without a full stop in each language there is.
+type Description struct {
+	English string `json:"en"`
+	Chinese string `json:"zh"`
+}
+
+// An Explanation says of one instant whether a trigger fires then.
+type Explanation struct {
+	At      time.Time  `json:"at" doc:"In the trigger's zone."`
+	Fires   bool       `json:"fires"`
+	Reasons []Reason   `json:"reasons" nullable:"false" doc:"What rules the instant out, every reason there is; empty when the trigger fires then."`
+	Before  *time.Time `json:"before" nullable:"true" doc:"The last fire time before it, if any."`
+	After   *time.Time `json:"after" nullable:"true" doc:"The first fire time after it, if any."`
+}
+
+// A Reason is one thing that rules an instant out.
+type Reason struct {
+	Part    string `json:"part" doc:"A field such as minute or day_of_week, or start, end, gap, fold, anchor, …; of a part of the trigger, its path before it."`
+	Message string `json:"message" doc:"What the part asks for and what it is at that instant, in English."`
+}
+
+// A PreviewQuestion is a PreviewRequest that was read, without the trigger.
+type PreviewQuestion struct {
+	From        time.Time
+	Until, At   *time.Time // nil: not asked
+	N, Previous int
+}
+
+// NewPreview says what a trigger means. One that has no zone lives in the zone given. It ends early, with what there is,
+// when the context does.
+func NewPreview(ctx context.Context, trigger ruqi.Trigger, zone *time.Location, ask PreviewQuestion) (Preview, error) {
 	if binder, ok := trigger.(ruqi.Binder); ok {
 		var err error
-		if trigger, err = binder.Bind(zone, from.Truncate(time.Microsecond), "preview"); err != nil {
+		if trigger, err = binder.Bind(zone, ask.From.Truncate(time.Microsecond), PreviewSeed); err != nil {
 			return Preview{}, err
 		}
 	}
@@ -42,18 +80,73 @@ func NewPreview(ctx context.Context, trigger ruqi.Trigger, zone *time.Location, 
 	if err != nil {
 		return Preview{}, err
 	}
-	shape := Preview{Trigger: canonical, Times: []time.Time{}, Warnings: []string{}}
+	shape := Preview{Trigger: canonical, Description: Describe(trigger), Times: []time.Time{}, Warnings: []string{}}
 	if starter, ok := trigger.(ruqi.Starter); ok && starter.OnStart() {
 		shape.Warnings = append(shape.Warnings, fmt.Sprintf("%v never fires by the clock: with policy.run_on_start a job runs each time an instance starts", trigger))
 	}
 	zone = Zone(trigger)
-	for at := from; len(shape.Times) < n && ctx.Err() == nil; {
+	for at := ask.From; len(shape.Times) < ask.N && ctx.Err() == nil; {
 		next, ok := trigger.Next(at)
-		if !ok {
+		if !ok || ask.Until != nil && next.After(*ask.Until) {
 			break
 		}
 		shape.Times = append(shape.Times, In(next, zone))
 		at = next
 	}
+	for at := ask.From; len(shape.Previous) < ask.Previous && ctx.Err() == nil; {
+		before, ok := prev(trigger, at)
+		if !ok {
+			break
+		}
+		shape.Previous = append(shape.Previous, In(before, zone))
+		at = before
+	}
+	if ask.At != nil {
+		explanation := Explain(trigger, *ask.At)
+		shape.Explanation = &explanation
+	}
 	return shape, nil
+}
+
+func prev(trigger ruqi.Trigger, before time.Time) (time.Time, bool) {
+	if stepper, ok := trigger.(ruqi.Stepper); ok {
+		return stepper.Prev(before)
+	}
+	return lookback.Prev(trigger, before)
+}
+
+// Describe says when a trigger fires. One that cannot say it in words has its own text, or its encoding, in both languages.
+func Describe(trigger ruqi.Trigger) Description {
+	switch t := trigger.(type) {
+	case ruqi.Describer:
+		return Description{t.Describe(ruqi.English), t.Describe(ruqi.Chinese)}
+	case fmt.Stringer:
+		return Description{t.String(), t.String()}
+	}
+	text, err := trigger.MarshalJSON()
+	if err != nil {
+		return Description{trigger.Kind(), trigger.Kind()}
+	}
+	return Description{string(text), string(text)}
+}
+
+// Explain says whether a trigger fires at an instant, and why not. The reason of one that cannot say it is its kind.
+func Explain(trigger ruqi.Trigger, at time.Time) Explanation {
+	zone := Zone(trigger)
+	shape := Explanation{At: In(at, zone), Reasons: []Reason{}}
+	if explainer, ok := trigger.(ruqi.Explainer); ok {
+		for _, r := range explainer.Explain(at) {
+			shape.Reasons = append(shape.Reasons, Reason(r))
+		}
+	} else if !lookback.Matches(trigger, at) {
+		shape.Reasons = append(shape.Reasons, Reason{Part: trigger.Kind(), Message: "it is no fire time"})
+	}
+	shape.Fires = len(shape.Reasons) == 0
+	if before, ok := prev(trigger, at); ok {
+		shape.Before = inZone(&before, zone)
+	}
+	if after, ok := trigger.Next(at); ok {
+		shape.After = inZone(&after, zone)
+	}
+	return shape
 }

@@ -122,7 +122,7 @@ func add(runs int) error {
 		}
 		began := time.Now()
 		err = addJobs(s, jobs, func(i int) ruqi.JobSpec {
-			return ruqi.JobSpec{ID: fmt.Sprintf("job-%07d", i), Trigger: trigger.Every(time.Hour), Task: ruqi.Call("nothing", nil)}
+			return ruqi.JobSpec{ID: fmt.Sprintf("job-%07d", i), Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Call("nothing", nil)}
 		})
 		if err != nil {
 			return err

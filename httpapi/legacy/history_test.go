@@ -21,7 +21,7 @@ import (
 // run adds a job that does nothing by itself, runs it, and waits for its end.
 func (s *site) run(id, name string, what speech) ruqi.Run {
 	s.t.Helper()
-	_, _, err := s.AddJob(s.t.Context(), ruqi.JobSpec{ID: id, Name: name, Trigger: trigger.Every(24 * time.Hour), Task: ruqi.Call("say", what)}, ruqi.Keep)
+	_, _, err := s.AddJob(s.t.Context(), ruqi.JobSpec{ID: id, Name: name, Trigger: trigger.EveryDuration(24 * time.Hour), Task: ruqi.Call("say", what)}, ruqi.Keep)
 	if err != nil {
 		s.t.Fatal(err)
 	}

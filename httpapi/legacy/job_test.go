@@ -134,7 +134,7 @@ func TestALongListIsWhole(t *testing.T) {
 	s := idle(t, legacy.Settings{})
 	const many = 2*ruqi.MaxPage + 5
 	for i := range many {
-		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: fmt.Sprintf("j%04d", i), Trigger: trigger.Every(time.Hour), Task: command.Shell("true")}, ruqi.Fail); err != nil {
+		if _, _, err := s.AddJob(t.Context(), ruqi.JobSpec{ID: fmt.Sprintf("j%04d", i), Trigger: trigger.EveryDuration(time.Hour), Task: command.Shell("true")}, ruqi.Fail); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -318,7 +318,7 @@ func TestJobsOfOthersSurviveAModify(t *testing.T) {
 	}{
 		{crontab, command.Shell("make report | mail ops"), "make report | mail ops", "30 2 * * fri"},
 		{often, command.Argv("/bin/x", "a b"), "/bin/x 'a b'", "5400s"},
-		{trigger.Every(1500 * time.Millisecond), webhook.Request("PUT", "http://127.0.0.1:1/x?key=secret"), "PUT http://127.0.0.1:1/x?…", "1s500ms"},
+		{trigger.EveryDuration(1500 * time.Millisecond), webhook.Request("PUT", "http://127.0.0.1:1/x?key=secret"), "PUT http://127.0.0.1:1/x?…", "1s500ms"},
 		{trigger.Date(start.Add(time.Microsecond)), command.Shell("true"), "true", "2098-01-01 08:00:00.000001"},
 	} {
 		timeout := 7 * time.Minute

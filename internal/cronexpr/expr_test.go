@@ -3,6 +3,7 @@ package cronexpr_test
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,24 @@ func TestCanonicalTextKeepsTheMeaningInNames(t *testing.T) {
 	}
 }
 
+func TestFieldsAreNamedAndHaveTheirEffectiveText(t *testing.T) {
+	for _, c := range []struct{ dialect, text, want string }{
+		{"crontab", "30 2 LW * 1-5,fri#2", "second=0 minute=30 hour=2 day=LW month=* day_of_week=mon-fri,fri#2"},
+		{"crontab", "*/10 0 9 * JAN 7", "second=*/10 minute=0 hour=9 day=* month=1 day_of_week=sun"},
+		{"crontab", "@daily", "second=0 minute=0 hour=0 day=* month=* day_of_week=*"},
+		{"crontab", "@reboot", ""},
+		{"ruqi", "0 30 2 LAST * 0-4", "second=0 minute=30 hour=2 day=last month=* day_of_week=mon-fri"},
+	} {
+		var got []string
+		for _, f := range parse(t, c.dialect, c.text).Fields() {
+			got = append(got, f.Name+"="+f.Text)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("fields of %q: got %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
 func TestErrorsNameFieldColumnAndTheRightSpelling(t *testing.T) {
 	for _, c := range []struct {
 		dialect, text, field string
@@ -69,7 +88,15 @@ func TestErrorsNameFieldColumnAndTheRightSpelling(t *testing.T) {
 		{"crontab", `CRON_TZ="Asia/Tokyo" 0 9 * * *`, "tz", 9, "TZ=Asia/Tokyo"},
 		{"crontab", "TZ= 0 9 * * *", "tz", 4, ""},
 		{"crontab", "0 0 30 2 *", "day", 5, ""},
-		{"crontab", "H 0 * * *", "minute", 1, ""},
+		{"crontab", "H( 0 * * *", "minute", 1, ""},
+		{"crontab", "H(30-10) 0 * * *", "minute", 3, ""},
+		{"crontab", "H(5) 0 * * *", "minute", 3, ""},
+		{"crontab", "H(0-60) 0 * * *", "minute", 5, ""},
+		{"crontab", "H/0 0 * * *", "minute", 3, ""},
+		{"crontab", "0 H2 * * *", "hour", 3, ""},
+		{"crontab", "0 1-H * * *", "hour", 5, ""},
+		{"crontab", "0 0 * * H(5-7)", "day_of_week", 13, ""},
+		{"ruqi", "H 0 0 * * *", "second", 1, ""},
 		{"ruqi", "0 0 0 * * 7", "day_of_week", 11, ""},
 		{"ruqi", "0 0 0 L * *", "day", 7, ""},
 		{"ruqi", "0 0 0 * *", "expression", 1, ""},
@@ -176,6 +203,17 @@ func FuzzParse(f *testing.F) {
 	} {
 		f.Add("crontab", text)
 		f.Add("ruqi", text)
+		f.Add("quartz", text)
+		f.Add("fields", text)
+	}
+	for _, text := range []string{"H H(1-5)/2 H/3 * H(mon-fri)", "H() * * * *", "h/ H(-) * * *"} {
+		f.Add("crontab", text)
+	}
+	for _, text := range []string{"0 0 22-2/3 ? 11-2 fri-mon,6#3,l 2027/2", "0 0 0 L-3,LW,15w,25-5 * ? *", "* * * ? * ? 9999"} {
+		f.Add("quartz", text)
+	}
+	for _, text := range []string{"day='3rd fri,last' hour=1 year=2030-2040/3", "week=53 minute='*/5 , 7'", "day='  5th  sun ,'", "hour='", "year=*"} {
+		f.Add("fields", text)
 	}
 	f.Fuzz(func(t *testing.T, dialect, text string) {
 		d := cronexpr.Lookup(dialect)
@@ -208,8 +246,14 @@ func FuzzParse(f *testing.F) {
 		if got, want := again.Count(from, until), e.Count(from, until); got != want {
 			t.Fatalf("%q counts %d, its canonical text %q counts %d", text, want, e.Text(), got)
 		}
-		if _, ok := e.Next(from, from+400*366*86400); !ok {
-			t.Fatalf("%q was accepted but never fires", text)
+		// Named years may all be past; H fires or not by its seed.
+		if seeded, err := e.Seeded("a job"); err == nil {
+			if _, ok := seeded.Next(0, seeded.Horizon()); !ok {
+				t.Fatalf("%q was accepted but never fires", text)
+			}
+		}
+		if next, prev := again.Fields(), e.Fields(); !slices.Equal(next, prev) {
+			t.Fatalf("%q has the fields %v, its canonical text %v", text, prev, next)
 		}
 	})
 }

@@ -6,43 +6,62 @@ import (
 	"strings"
 )
 
-// A reader reads one field: a list of elements.
+// A reader reads one field: a list of elements. It appends the canonical spelling
+// to the parser's buffer.
 type reader struct {
-	e       *Expr
-	f       *field
-	w       word
-	starred bool
-	texts   []string // the canonical elements
+	*parser
+	f *field
 }
 
-func (r *reader) read() *Error {
-	column := r.w.column
-	first := r.w.text[0]
-	r.starred = first == '*' || first == '?' && r.f.extra&extraQuestion != 0
-	for element := range strings.SplitSeq(r.w.text, ",") {
-		if element == "" {
-			return r.fault(word{r.w.text, column}, "an element of the list is empty")
+// field reads the field that stands in w.
+func (p *parser) field(f *field, w word) *Error {
+	r := reader{p, f}
+	p.columns[f.unit] = w.column
+	p.starred[f.unit] = w.text[0] == '*' || w.text[0] == '?' && f.extra&anyQuestion != 0
+	for rest := w; ; {
+		element := rest
+		comma := strings.IndexByte(rest.text, ',')
+		if comma >= 0 {
+			element.text = rest.text[:comma]
 		}
-		if err := r.element(word{element, column}); err != nil {
+		if p.d.keyed {
+			element = element.trim()
+		}
+		if element.text == "" {
+			return r.fault(w, "an element of the list is empty")
+		}
+		if err := r.element(element); err != nil {
 			return err
 		}
-		column += len(element) + 1
+		if comma < 0 {
+			return nil
+		}
+		p.buf = append(p.buf, ',')
+		rest = word{rest.text[comma+1:], rest.column + comma + 1}
 	}
-	return nil
 }
 
 // fault returns an error about a part of the field.
 func (r *reader) fault(w word, format string, args ...any) *Error {
-	return &Error{Field: unitNames[r.f.unit], Column: w.column, Read: w.text[:min(len(w.text), mostRead)],
+	return &Error{Field: unitNames[r.f.unit], Column: w.column, Read: cut(w.text),
 		Reason: fmt.Sprintf(format, args...), Accepted: r.f.accepted}
 }
 
 // element reads *, a, a-b, any of them with a step, or an extra.
 func (r *reader) element(w word) *Error {
-	if done, err := r.extra(w); done || err != nil {
+	f := r.f
+	if n, ok := number(w.text); ok && n >= f.min && n <= f.top {
+		r.one(n)
+		return nil
+	}
+	if w.text == "*" {
+		r.star(f)
+		r.buf = append(r.buf, '*')
+		return nil
+	}
+	if done, err := r.special(w); done || err != nil {
 		return err
 	}
-	f := r.f
 	span, stepText, stepped := strings.Cut(w.text, "/")
 	step := 1
 	if stepped {
@@ -51,14 +70,15 @@ func (r *reader) element(w word) *Error {
 			return err
 		}
 	}
-	suffix := ""
-	if stepped {
-		suffix = "/" + itoa(step)
-	}
 
-	if span == "*" || span == "?" && f.extra&extraQuestion != 0 {
-		r.fill(f.min, f.max, step)
-		r.texts = append(r.texts, "*"+suffix)
+	if span == "*" || span == "?" && f.extra&anyQuestion != 0 {
+		r.e.fill(f, f.min, f.max, step)
+		if span == "?" && !stepped && f.extra&extraNoValue != 0 {
+			r.buf = append(r.buf, '?')
+			return nil
+		}
+		r.buf = append(r.buf, '*')
+		r.suffix(stepped, step)
 		return nil
 	}
 	fromText, toText, ranged := strings.Cut(span, "-")
@@ -72,75 +92,93 @@ func (r *reader) element(w word) *Error {
 		if err != nil {
 			return err
 		}
-		if from > to {
+		if from > to && f.extra&extraWrap == 0 {
 			return r.reversed(w, from, to, step)
 		}
-		r.fill(from, to, step)
-		r.texts = append(r.texts, r.rangeText(from, to, step, suffix))
+		r.e.fill(f, from, to, step)
+		if to > f.max {
+			// As a name, the second Sunday comes first: the range becomes a list.
+			r.buf = r.list(r.buf, from, to, step)
+			return nil
+		}
+		r.buf = append(f.text(r.buf, from), '-')
+		r.buf = f.text(r.buf, to)
+		r.suffix(stepped, step)
 	case stepped && from <= f.max:
-		r.fill(from, f.max, step)
-		r.texts = append(r.texts, f.text(from)+suffix)
+		r.e.fill(f, from, f.max, step)
+		r.buf = f.text(r.buf, from)
+		r.suffix(stepped, step)
 	default:
-		r.e.add(f.unit, f.bit(from))
-		r.texts = append(r.texts, f.text(from))
+		r.one(from)
 	}
 	return nil
 }
 
-func (r *reader) fill(from, to, step int) {
-	for v := from; v <= to; v += step {
-		r.e.add(r.f.unit, r.f.bit(v))
+// one reads a single value.
+func (r *reader) one(n int) {
+	if r.f.unit == year {
+		r.e.fill(r.f, n, n, 1)
+	} else {
+		r.e.add(r.f.unit, 1<<r.f.bit(n))
+	}
+	r.buf = r.f.text(r.buf, n)
+}
+
+func (r *reader) suffix(stepped bool, step int) {
+	if stepped {
+		r.buf = appendInt(append(r.buf, '/'), step)
 	}
 }
 
-// rangeText spells a range so that it is read back as the same: a weekday range
-// that ends in the second Sunday becomes a list, for as a name Sunday comes first.
-func (r *reader) rangeText(from, to, step int, suffix string) string {
-	if to > r.f.max {
-		return r.listText(from, to, step)
-	}
-	return r.f.text(from) + "-" + r.f.text(to) + suffix
-}
-
-func (r *reader) listText(from, to, step int) string {
-	var list []string
+// list appends the values of a range one by one.
+func (r *reader) list(buf []byte, from, to, step int) []byte {
+	var seen uint64
+	f := r.f
+	size := f.max - f.min + 1
 	for v := from; v <= to; v += step {
-		if name := r.f.text(v); !slices.Contains(list, name) {
-			list = append(list, name)
+		n := v
+		if n > f.top {
+			n -= size
 		}
+		if seen>>f.bit(n)&1 != 0 {
+			continue
+		}
+		if seen != 0 {
+			buf = append(buf, ',')
+		}
+		seen |= 1 << f.bit(n)
+		buf = f.text(buf, n)
 	}
-	return strings.Join(list, ",")
+	return buf
 }
 
 // reversed refuses a range that runs backwards and spells out what was meant.
 func (r *reader) reversed(w word, from, to, step int) *Error {
 	f := r.f
 	fault := r.fault(w, "the range %s runs backwards", shown(w.text))
-	size := f.max - f.min + 1
 	switch {
+	case f.unit == year: // nobody means to go on from 1970
+		fault.Suggestion = f.spell(to) + "-" + f.spell(from)
+		if step > 1 {
+			fault.Suggestion += "/" + itoa(step)
+		}
 	case f.names == nil && step == 1:
-		upper, lower := f.text(from), f.text(to)
+		upper, lower := f.spell(from), f.spell(to)
 		if from < f.max {
-			upper += "-" + f.text(f.max)
+			upper += "-" + f.spell(f.max)
 		}
 		if to > f.min {
-			lower = f.text(f.min) + "-" + lower
+			lower = f.spell(f.min) + "-" + lower
 		}
 		fault.Suggestion = upper + "," + lower
 	default:
-		var list []string
-		for v := from; v <= to+size; v += step {
-			if name := f.text((v-f.min)%size + f.min); !slices.Contains(list, name) {
-				list = append(list, name)
-			}
-		}
-		fault.Suggestion = strings.Join(list, ",")
+		fault.Suggestion = string(r.list(nil, from, to+f.max-f.min+1, step))
 	}
 	return fault
 }
 
 // mostDigits: no field takes a number of more digits, and a step beyond has no
-// meaning (the largest range has 60 values).
+// meaning (the largest range has 8,030 values).
 const mostDigits = 4
 
 // step reads what stands after the slash.
@@ -189,7 +227,7 @@ func (r *reader) value(w, whole word) (int, *Error) {
 	if digits(w.text) {
 		return 0, r.fault(w, "%s is out of range", cut(w.text))
 	}
-	if i := slices.IndexFunc(f.names, func(name string) bool { return strings.EqualFold(name, w.text) }); i >= 0 {
+	if i := f.name(w.text); i >= 0 {
 		return f.min + i, nil
 	}
 	switch {
@@ -197,8 +235,8 @@ func (r *reader) value(w, whole word) (int, *Error) {
 		return 0, r.fault(whole, "the range %s lacks an end", shown(whole.text))
 	case w.text == "*":
 		return 0, r.fault(whole, "* cannot be the end of a range, as in %s", shown(whole.text))
-	case w.text[0] == 'H' || w.text[0] == 'h':
-		return 0, r.fault(w, "%s: hashed values (H) are not supported", shown(w.text))
+	case w.text[0] == 'H' || w.text[0] == 'h' && f.names == nil:
+		return 0, r.fault(w, "%s: hashed values (H) stand alone, and in the dialect crontab only", shown(w.text))
 	case f.names == nil:
 		return 0, r.fault(w, "%s is not a number", shown(w.text))
 	}
@@ -207,113 +245,10 @@ func (r *reader) value(w, whole word) (int, *Error) {
 	return 0, fault
 }
 
-func cut(text string) string {
-	if len(text) > mostRead {
-		return text[:mostRead] + "…"
+// name returns the place of a name in the field's list, or -1.
+func (f *field) name(text string) int {
+	if len(text) != 3 {
+		return -1
 	}
-	return text
-}
-
-// nearest returns the name that a longer or a mistyped word most likely means.
-func (f *field) nearest(text string) string {
-	if len(text) < 3 || len(text) > 9 {
-		return ""
-	}
-	for _, name := range f.names {
-		if strings.EqualFold(text[:3], name) {
-			return name
-		}
-	}
-	return ""
-}
-
-// extra reads the elements only some fields take; done is false when it is none.
-func (r *reader) extra(w word) (done bool, err *Error) {
-	f, days := r.f, &r.e.days
-	upper := strings.ToUpper(w.text)
-	if len(upper) != len(w.text) { // a letter outside ASCII: none of ours
-		return false, nil
-	}
-	switch {
-	case f.extra&extraLast != 0 && upper == "LAST":
-		days.fromLast |= 1
-		r.texts = append(r.texts, "last")
-		return true, nil
-	case f.extra&extraL != 0:
-		return r.dayExtra(w, upper)
-	case f.extra&extraWeekL != 0:
-		return r.weekdayExtra(w, upper)
-	}
-	return false, nil
-}
-
-// dayExtra reads L, L-n, LW and nW.
-func (r *reader) dayExtra(w word, upper string) (done bool, err *Error) {
-	days := &r.e.days
-	rest, isLast := strings.CutPrefix(upper, "L")
-	before, isNearest := strings.CutSuffix(upper, "W")
-	switch {
-	case upper == "L":
-		days.fromLast |= 1
-	case upper == "LW":
-		days.lastFull = true
-	case isLast && strings.HasPrefix(rest, "-"):
-		n, ok := number(rest[1:])
-		if !ok || n < 1 || n > 30 {
-			fault := r.fault(w, "%s does not count back from the last day", shown(w.text))
-			fault.Accepted = "L-1 to L-30, and L for the last day"
-			return true, fault
-		}
-		days.fromLast |= 1 << n
-		upper = "L-" + itoa(n)
-	case isNearest && digits(before):
-		n, ok := number(before)
-		if !ok || n < 1 || n > 31 {
-			fault := r.fault(w, "%s is out of range", cut(w.text))
-			fault.Accepted = "1W to 31W, LW"
-			return true, fault
-		}
-		days.nearest |= 1 << n
-		upper = itoa(n) + "W"
-	default:
-		return false, nil
-	}
-	r.texts = append(r.texts, upper)
-	return true, nil
-}
-
-// weekdayExtra reads d#n and dL.
-func (r *reader) weekdayExtra(w word, upper string) (done bool, err *Error) {
-	f, days := r.f, &r.e.days
-	if name, week, found := strings.Cut(upper, "#"); found {
-		d, err := r.value(word{w.text[:len(name)], w.column}, w)
-		if err != nil {
-			return true, err
-		}
-		n, ok := number(week)
-		if !ok || n < 1 || n > 5 {
-			fault := r.fault(word{week, w.column + len(name) + 1}, "there is no week %s of a month", shown(week))
-			fault.Accepted = "#1 to #5"
-			return true, fault
-		}
-		days.nth |= 1 << (7*(n-1) + f.bit(d))
-		r.texts = append(r.texts, f.text(d)+"#"+itoa(n))
-		return true, nil
-	}
-	name, found := strings.CutSuffix(upper, "L")
-	if !found {
-		return false, nil
-	}
-	if name == "" {
-		fault := r.fault(w, "L alone is not a weekday")
-		fault.Suggestion = "friL for the last Friday, or L in the day field for the last day"
-		return true, fault
-	}
-	d, err := r.value(word{w.text[:len(name)], w.column}, w)
-	if err != nil {
-		return true, err
-	}
-	days.lastDow |= 1 << f.bit(d)
-	r.texts = append(r.texts, f.text(d)+"L")
-	return true, nil
+	return slices.IndexFunc(f.names, func(name string) bool { return strings.EqualFold(name, text) })
 }

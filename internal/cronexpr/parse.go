@@ -12,14 +12,32 @@ const MaxLength = 1024
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
+func appendInt(buf []byte, n int) []byte { return strconv.AppendInt(buf, int64(n), 10) }
+
 // Parse reads an expression of a dialect. The error is always an *Error, found in
-// time proportional to the length of the text.
+// time proportional to the length of the text. H stand for what the empty seed
+// makes of them; whether an expression with H ever fires is not asked, for it may
+// depend on the seed.
 func Parse(d *Dialect, text string) (*Expr, error) {
-	e, err := parse(d, text)
+	e, err := parse(d, text, "")
 	if err != nil {
 		return nil, err
 	}
 	return e, nil
+}
+
+// Seeded returns the expression with its H decided by a seed. The error is an
+// *Error: with that seed it never fires.
+func (e *Expr) Seeded(seed string) (*Expr, error) {
+	if !e.hashed {
+		return e, nil
+	}
+	again, err := parse(e.dialect, e.text, seed)
+	if err != nil {
+		return nil, err
+	}
+	again.zone = e.zone
+	return again, nil
 }
 
 // A word is a part of the text and the column of its first byte, from 1.
@@ -29,8 +47,7 @@ type word struct {
 }
 
 // words splits at blanks and tabs.
-func words(text string, column int) []word {
-	var list []word
+func words(list []word, text string, column int) []word {
 	start := -1
 	for i := 0; i <= len(text); i++ {
 		blank := i == len(text) || text[i] == ' ' || text[i] == '\t'
@@ -45,26 +62,37 @@ func words(text string, column int) []word {
 	return list
 }
 
-func parse(d *Dialect, text string) (*Expr, *Error) {
+// A parser reads one expression.
+type parser struct {
+	e       *Expr
+	d       *Dialect
+	seed    string
+	buf     []byte // the canonical text so far
+	starred [units]bool
+	columns [units]int // where a field stands; 0 where it is left out
+}
+
+func parse(d *Dialect, text, seed string) (*Expr, *Error) {
 	if len(text) > MaxLength {
 		return nil, &Error{Field: "expression", Column: MaxLength + 1, Read: text[:mostRead],
 			Reason: fmt.Sprintf("%d bytes are too many, %d is the most", len(text), MaxLength)}
 	}
-	e := &Expr{dialect: d}
-	list := words(text, 1)
+	var room [units + 1]word
+	var buf [64]byte
+	p := parser{e: &Expr{dialect: d}, d: d, seed: seed, buf: buf[:0]}
+	if d.keyed {
+		if err := p.keyed(text); err != nil {
+			return nil, err
+		}
+		return p.e, nil
+	}
+	list := words(room[:0], text, 1)
 	if len(list) == 0 {
 		return nil, &Error{Field: "expression", Column: 1, Reason: "is empty", Accepted: d.wants()}
 	}
-	if name, zone, found := strings.Cut(list[0].text, "="); found && d.zone && (name == "TZ" || name == "CRON_TZ") {
-		column := list[0].column + len(name) + 1
-		if err := checkZone(zone, column); err != nil {
-			return nil, err
-		}
-		e.zone = zone
-		if list = list[1:]; len(list) == 0 {
-			return nil, &Error{Field: "expression", Column: len(text) + 1, Read: text,
-				Reason: "there are no fields after the zone", Accepted: d.wants()}
-		}
+	list, err := p.zoneInFront(list, text)
+	if err != nil {
+		return nil, err
 	}
 	if d.macros && list[0].text[0] == '@' {
 		fields, err := macro(list)
@@ -72,20 +100,42 @@ func parse(d *Dialect, text string) (*Expr, *Error) {
 			return nil, err
 		}
 		if fields == "" {
-			e.never, e.text = true, reboot
-			return e, nil
+			p.e.never, p.e.text = true, reboot
+			return p.e, nil
 		}
-		list = words(fields, list[0].column)
+		list = words(room[:0], fields, list[0].column)
 	}
-	if err := e.readFields(list); err != nil {
+	if err := p.columnsOf(list, text); err != nil {
 		return nil, err
 	}
-	return e, nil
+	return p.e, nil
+}
+
+// zoneInFront takes TZ=Zone off the list.
+func (p *parser) zoneInFront(list []word, text string) ([]word, *Error) {
+	name, zone, found := strings.Cut(list[0].text, "=")
+	if !found || name != "TZ" && name != "CRON_TZ" {
+		return list, nil
+	}
+	column := list[0].column + len(name) + 1
+	if !p.d.zone {
+		return nil, &Error{Field: "tz", Column: list[0].column, Read: cut(list[0].text),
+			Reason: "a zone in front belongs to the dialect crontab; here it is given beside the expression"}
+	}
+	if err := checkZone(zone, column); err != nil {
+		return nil, err
+	}
+	p.e.zone = zone
+	if list = list[1:]; len(list) == 0 {
+		return nil, &Error{Field: "expression", Column: len(text) + 1, Read: cut(text),
+			Reason: "there are no fields after the zone", Accepted: p.d.wants()}
+	}
+	return list, nil
 }
 
 // checkZone refuses what cannot be a zone name whatever zones there are.
 func checkZone(zone string, column int) *Error {
-	fault := &Error{Field: "tz", Column: column, Read: zone, Accepted: "a name such as Europe/Berlin"}
+	fault := &Error{Field: "tz", Column: column, Read: cut(zone), Accepted: "a name such as Europe/Berlin"}
 	switch {
 	case zone == "":
 		fault.Reason = "no zone stands after the ="
@@ -101,7 +151,7 @@ func checkZone(zone string, column int) *Error {
 // macro returns the fields a macro stands for; reboot has none.
 func macro(list []word) (string, *Error) {
 	w := list[0]
-	fault := &Error{Field: "expression", Column: w.column, Read: w.text}
+	fault := &Error{Field: "expression", Column: w.column, Read: cut(w.text)}
 	if w.text == "@every" {
 		fault.Reason = "@every is an interval, not a cron expression"
 		fault.Suggestion = "an interval trigger with that length"
@@ -113,10 +163,10 @@ func macro(list []word) (string, *Error) {
 			return m.fields, nil
 		case m.name == w.text:
 			fault.Column = list[1].column
-			fault.Read = list[1].text
+			fault.Read = cut(list[1].text)
 			fault.Reason = m.name + " stands alone"
 			return "", fault
-		case strings.EqualFold(m.name, w.text):
+		case distance(m.name, strings.ToLower(cut(w.text))) <= 1:
 			fault.Suggestion = m.name
 		}
 	}
@@ -131,68 +181,114 @@ func (d *Dialect) wants() string {
 	for i := range d.fields {
 		names[i] = unitNames[d.fields[i].unit]
 	}
+	if d.keyed {
+		return "words such as hour=2 minute=30, of " + strings.Join(names, " ")
+	}
 	most := fmt.Sprintf("%d fields: %s", len(d.fields), strings.Join(names, " "))
-	if d.optional == 0 {
+	front, end := d.optional()
+	if front+end == 0 {
 		return most
 	}
-	return fmt.Sprintf("%d fields: %s; or %s", len(d.fields)-d.optional, strings.Join(names[d.optional:], " "), most)
+	names = names[front : len(names)-end]
+	return fmt.Sprintf("%d fields: %s; or %s", len(names), strings.Join(names, " "), most)
 }
 
-func (e *Expr) readFields(list []word) *Error {
-	d := e.dialect
-	fields := d.fields
+// columnsOf reads the fields of a dialect without names; text is what was given.
+func (p *parser) columnsOf(list []word, text string) *Error {
+	fields := p.d.fields
+	front, end := p.d.optional()
 	switch len(list) {
 	case len(fields):
-	case len(fields) - d.optional:
-		for _, f := range fields[:d.optional] {
-			e.add(f.unit, f.min)
-		}
-		fields = fields[d.optional:]
+		front, end = 0, 0
+	case len(fields) - front - end:
 	default:
-		return e.wrongCount(list)
+		return p.wrongCount(list)
 	}
-	var starred [units]bool
-	texts := make([]string, len(fields))
-	dayColumn := 1
+	var at [units]int // the canonical text ends of the fields in buf
 	for i := range fields {
 		f := &fields[i]
-		r := reader{e: e, f: f, w: list[i]}
-		if err := r.read(); err != nil {
+		if i < front || i >= len(fields)-end {
+			p.leaveOut(f)
+			at[f.unit] = len(p.buf)
+			continue
+		}
+		if len(p.buf) > 0 {
+			p.buf = append(p.buf, ' ')
+		}
+		if err := p.field(f, list[i-front]); err != nil {
 			return err
 		}
-		starred[f.unit] = r.starred
-		texts[i] = strings.Join(r.texts, ",")
-		if f.unit == day {
-			dayColumn = list[i].column
-		}
+		at[f.unit] = len(p.buf)
 	}
-	e.text = strings.Join(texts, " ")
-	e.starred = starred[hour] || starred[minute] || starred[second]
-	e.days.either = d.either && !starred[day] && !starred[weekday]
-	e.finish()
-
-	// 2000-01-01 begins a cycle of the calendar; what does not match in one never does.
-	const from = 10957
-	if _, ok := e.nextDay(from, (from+cycleDays)*daySeconds); !ok {
-		return &Error{Field: unitNames[day], Column: dayColumn, Read: e.text,
-			Reason: "no date matches, in any year, so this would never fire"}
+	if p.e.text = text; string(p.buf) != text { // most texts are canonical: no second one
+		p.e.text = string(p.buf)
 	}
-	return nil
+	from := 0
+	for i := front; i < len(fields)-end; i++ {
+		to := at[fields[i].unit]
+		p.e.fields[fields[i].unit] = p.e.text[from:to]
+		from = to + 1
+	}
+	// What may be left out at the end, and says what it would stand for, is.
+	if last := &fields[len(fields)-1]; end == 0 && last.absent != required && p.e.fields[last.unit] == last.absentText() {
+		p.e.text = p.e.text[:len(p.e.text)-len(last.absentText())-1]
+	}
+	return p.finish()
 }
 
-func (e *Expr) wrongCount(list []word) *Error {
-	d := e.dialect
+// leaveOut gives a field what it stands for when it is left out.
+func (p *parser) leaveOut(f *field) {
+	p.e.fields[f.unit] = f.absentText()
+	if f.absent == absentStar {
+		p.star(f)
+		return
+	}
+	p.e.add(f.unit, 1<<f.bit(f.min))
+}
+
+// star makes a field hold every value.
+func (p *parser) star(f *field) {
+	p.starred[f.unit] = true
+	if f.unit != year { // no set of years: all of them
+		p.e.fill(f, f.min, f.max, 1)
+	}
+}
+
+// finish checks the fields together.
+func (p *parser) finish() *Error {
+	e := p.e
+	e.starred = p.starred[hour] || p.starred[minute] || p.starred[second]
+	e.days.either = p.d.either && !p.starred[day] && !p.starred[weekday]
+	if p.d.oneDay && e.restricts(day) && e.restricts(weekday) {
+		return &Error{Field: "expression", Column: p.columns[weekday], Read: e.fields[weekday],
+			Reason: fmt.Sprintf("day %s and day_of_week %s are both restricted; one of the two must be ?",
+				shown(e.fields[day]), shown(e.fields[weekday]))}
+	}
+	e.finish()
+	if e.days.every || e.days.weekdays || e.hashed && p.seed == "" || e.someDate() {
+		return nil
+	}
+	return p.neverFires()
+}
+
+func (p *parser) wrongCount(list []word) *Error {
+	d := p.d
 	noun := "fields"
 	if len(list) == 1 {
 		noun = "field"
 	}
-	fault := &Error{Field: "expression", Column: list[0].column, Read: list[0].text,
+	fault := &Error{Field: "expression", Column: list[0].column, Read: cut(list[0].text),
 		Reason: fmt.Sprintf("found %d %s, wanted %s", len(list), noun, d.wants())}
 	if len(list) > len(d.fields) {
 		extra := list[len(d.fields)]
-		fault.Column, fault.Read = extra.column, extra.text
+		fault.Column, fault.Read = extra.column, cut(extra.text)
 	}
-	if len(list) == 1 && d.macros {
+	switch {
+	case len(list) > 1:
+	case list[0].text[0] == '@':
+		fault.Reason = "macros such as @daily belong to the dialect crontab"
+		fault.Accepted = d.wants()
+	case d.macros:
 		for _, m := range macros {
 			if strings.EqualFold(m.name[1:], list[0].text) {
 				fault.Suggestion = m.name
@@ -202,20 +298,51 @@ func (e *Expr) wrongCount(list []word) *Error {
 	return fault
 }
 
-// add puts a bit into the set of a unit.
-func (e *Expr) add(u unit, bit int) {
+// add puts bits into the set of a unit.
+func (e *Expr) add(u unit, set uint64) {
 	switch u {
 	case second:
-		e.second |= 1 << bit
+		e.second |= set
 	case minute:
-		e.minute |= 1 << bit
+		e.minute |= set
 	case hour:
-		e.hour |= 1 << bit
+		e.hour |= uint32(set)
 	case day:
-		e.days.dom |= 1 << bit
+		e.days.dom |= uint32(set)
 	case month:
-		e.month |= 1 << bit
+		e.month |= uint32(set)
 	case weekday:
-		e.days.dow |= 1 << bit
+		e.days.dow |= uint8(set)
+	case week:
+		e.weeks |= set
 	}
+}
+
+// fill puts every step-th value from from to to into the field's set. A range that
+// ends before it begins goes on from the lowest value.
+func (e *Expr) fill(f *field, from, to, step int) {
+	if f.unit == year {
+		if e.years == nil {
+			e.years = new(yearSet)
+		}
+		e.years.add(from, to, step)
+		return
+	}
+	size := f.max - f.min + 1
+	if to < from {
+		to += size
+	}
+	var set uint64
+	if step == 1 && to < 64 && f.unit != weekday && to <= f.max {
+		set = (2<<to - 1) &^ (1<<from - 1)
+	} else {
+		for v := from; v <= to; v += step {
+			if v <= f.top {
+				set |= 1 << f.bit(v)
+			} else {
+				set |= 1 << f.bit(v-size)
+			}
+		}
+	}
+	e.add(f.unit, set)
 }

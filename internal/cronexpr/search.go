@@ -90,11 +90,20 @@ func (e *Expr) nextDay(d, limit int64) (int64, bool) {
 		} else if skip := bits.TrailingZeros32(e.month >> m); skip > 0 {
 			m, dom = m+skip, 1
 		}
+		if e.years != nil {
+			named, ok := e.years.next(y)
+			if !ok {
+				return 0, false
+			}
+			if named != y {
+				y, m, dom = named, bits.TrailingZeros32(e.month), 1
+			}
+		}
 		first := dayNumber(y, m, 1)
 		if first*daySeconds >= limit {
 			return 0, false
 		}
-		days := e.days.mask(weekdayOf(first), daysIn(y, m)) >> dom
+		days := e.mask(first, daysIn(y, m)) >> dom
 		if days != 0 {
 			d = first + int64(dom-1+bits.TrailingZeros32(days))
 			return d, d*daySeconds < limit
@@ -105,6 +114,16 @@ func (e *Expr) nextDay(d, limit int64) (int64, bool) {
 
 // prevDay returns the last matching day at or before d that ends after limit.
 func (e *Expr) prevDay(d, limit int64) (int64, bool) {
+	if e.days.every {
+		return d, (d+1)*daySeconds > limit
+	}
+	if e.days.weekdays {
+		// The weekdays from d back, d's own as bit 6.
+		behind := uint32(e.days.dow)<<7 | uint32(e.days.dow)
+		behind = behind >> (weekdayOf(d) + 1) & 0x7f
+		d -= int64(7 - bits.Len32(behind))
+		return d, (d+1)*daySeconds > limit
+	}
 	y, m, dom := civil(d)
 	for {
 		if below := e.month & (2<<m - 1); below == 0 { // none left in this year
@@ -112,12 +131,21 @@ func (e *Expr) prevDay(d, limit int64) (int64, bool) {
 		} else if last := bits.Len32(below) - 1; last < m {
 			m, dom = last, 31
 		}
+		if e.years != nil {
+			named, ok := e.years.prev(y)
+			if !ok {
+				return 0, false
+			}
+			if named != y {
+				y, m, dom = named, bits.Len32(e.month)-1, 31
+			}
+		}
 		first := dayNumber(y, m, 1)
 		length := daysIn(y, m)
 		if (first+int64(length))*daySeconds <= limit {
 			return 0, false
 		}
-		days := e.days.mask(weekdayOf(first), length) & uint32(uint64(2)<<dom-1)
+		days := e.mask(first, length) & uint32(uint64(2)<<dom-1)
 		if days != 0 {
 			d = first + int64(bits.Len32(days)-2)
 			return d, (d+1)*daySeconds > limit
@@ -137,9 +165,20 @@ func (e *Expr) countDays(from, until int64) int64 {
 	y, m, dom := civil(from)
 	var n int64
 	for first := from - int64(dom-1); first < until; {
+		if e.years != nil {
+			named, ok := e.years.next(y)
+			if !ok {
+				return n
+			}
+			if named != y {
+				y, m, dom = named, 1, 1
+				first = dayNumber(y, m, dom)
+				continue
+			}
+		}
 		length := daysIn(y, m)
 		if e.month>>m&1 != 0 {
-			days := e.days.mask(weekdayOf(first), length)
+			days := e.mask(first, length)
 			days = days >> dom << dom
 			if left := until - first; left < int64(length) {
 				days &= 2<<left - 1

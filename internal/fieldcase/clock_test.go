@@ -150,7 +150,7 @@ func TestAnIntervalOfDaysIsElapsedTime(t *testing.T) {
 func TestJitterAboveThePeriodKeepsEachSlot(t *testing.T) {
 	inMemory(t, func(t *testing.T, s *site) {
 		n := s.start("n", ruqi.Options{})
-		job := n.add("j", trigger.Every(2*time.Minute), 0, ruqi.Policy{Jitter: 5 * time.Minute})
+		job := n.add("j", trigger.EveryDuration(2*time.Minute), 0, ruqi.Policy{Jitter: 5 * time.Minute})
 		anchor := job.NextNominal.Add(-2 * time.Minute)
 		time.Sleep(time.Hour + 2*time.Minute)
 		rows := n.rows("j")

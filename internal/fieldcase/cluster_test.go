@@ -16,7 +16,7 @@ import (
 func TestNodesThatStartOneAfterTheOtherShareTheFires(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *site) {
 		nodes := []*node{s.start("n0", ruqi.Options{})}
-		nodes[0].add("j", trigger.Every(30*time.Second), 10*time.Millisecond, ruqi.Policy{})
+		nodes[0].add("j", trigger.EveryDuration(30*time.Second), 10*time.Millisecond, ruqi.Policy{})
 		for i := range 3 {
 			time.Sleep(7 * time.Second)
 			nodes = append(nodes, s.start(fmt.Sprint("n", i+1), ruqi.Options{}))
@@ -30,7 +30,7 @@ func TestNodesThatStartOneAfterTheOtherShareTheFires(t *testing.T) {
 func TestAClaimThatFailsStartsNothing(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *site) {
 		n := s.start("n", ruqi.Options{})
-		n.add("j", trigger.Every(10*time.Second), 0, ruqi.Policy{Coalesce: ptr(false)})
+		n.add("j", trigger.EveryDuration(10*time.Second), 0, ruqi.Policy{Coalesce: ptr(false)})
 		n.gate.claims.Store(true)
 		time.Sleep(time.Minute + time.Second)
 		if got := len(s.starts("j")); got != 0 {
@@ -52,7 +52,7 @@ func TestNodesThatAddTheSameJobMakeOne(t *testing.T) {
 		for i := range 3 {
 			nodes = append(nodes, s.start(fmt.Sprint("n", i), ruqi.Options{}))
 		}
-		job := spec("j", trigger.Every(10*time.Second), 0, ruqi.Policy{})
+		job := spec("j", trigger.EveryDuration(10*time.Second), 0, ruqi.Policy{})
 		said := make([]ruqi.Added, len(nodes))
 		var all sync.WaitGroup
 		for i, n := range nodes {
@@ -95,7 +95,7 @@ func TestLosersOfARaceLiveOn(t *testing.T) {
 			nodes = append(nodes, s.start(fmt.Sprint("n", i), ruqi.Options{}))
 		}
 		for i := range jobs {
-			nodes[i%4].add(fmt.Sprintf("j%02d", i), trigger.Every(time.Second), 0, ruqi.Policy{})
+			nodes[i%4].add(fmt.Sprintf("j%02d", i), trigger.EveryDuration(time.Second), 0, ruqi.Policy{})
 		}
 		time.Sleep(seconds*time.Second + time.Second/2)
 		for i := range jobs {
@@ -116,7 +116,7 @@ func TestLosersOfARaceLiveOn(t *testing.T) {
 func TestANodeThatRejoinsRunsNothingTwice(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *site) {
 		a, b := s.start("a", ruqi.Options{}), s.start("b", ruqi.Options{})
-		a.add("j", trigger.Every(10*time.Second), 10*time.Millisecond, ruqi.Policy{})
+		a.add("j", trigger.EveryDuration(10*time.Second), 10*time.Millisecond, ruqi.Policy{})
 		time.Sleep(time.Minute + 5*time.Second)
 		a.gate.refuse.Store(true)
 		time.Sleep(time.Minute)
@@ -159,7 +159,7 @@ func TestWorkGoesOnThroughAFreezeAndAfterIt(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *site) {
 		const period, lease = 10 * time.Second, 15 * time.Second
 		a, b := s.start("a", ruqi.Options{Lease: lease}), s.start("b", ruqi.Options{Lease: lease})
-		job := a.add("j", trigger.Every(period), 5*time.Second, ruqi.Policy{OnLost: ruqi.LostRerun})
+		job := a.add("j", trigger.EveryDuration(period), 5*time.Second, ruqi.Policy{OnLost: ruqi.LostRerun})
 		anchor := job.NextNominal.Add(-period)
 		time.Sleep(time.Minute + 12*time.Second)
 		starts := s.starts("j")
@@ -212,7 +212,7 @@ func TestARestartAtTheDueTimeLosesNoFire(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *site) {
 		const restarts = 60
 		n := s.start("n", ruqi.Options{})
-		n.add("j", trigger.Every(10*time.Second), 0, ruqi.Policy{})
+		n.add("j", trigger.EveryDuration(10*time.Second), 0, ruqi.Policy{})
 		for range restarts {
 			time.Sleep(10 * time.Second)
 			stop(n)

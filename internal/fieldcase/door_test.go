@@ -86,7 +86,7 @@ func TestListsOfTheServiceComeInPages(t *testing.T) {
 		t.Errorf("%d of %d jobs were listed", len(seen), jobs)
 	}
 
-	s.add("long", trigger.Every(time.Hour), command.Argv("sleep", "300"), ruqi.Policy{Overlap: ruqi.OverlapAllow, KillGrace: 100 * time.Millisecond})
+	s.add("long", trigger.EveryDuration(time.Hour), command.Argv("sleep", "300"), ruqi.Policy{Overlap: ruqi.OverlapAllow, KillGrace: 100 * time.Millisecond})
 	for range runs {
 		if _, err := s.RunNow(t.Context(), "long", nil); err != nil {
 			t.Fatal(err)
@@ -111,7 +111,7 @@ func TestListsOfTheServiceComeInPages(t *testing.T) {
 // XI03, XI05: whatever stands in a query, the answer is JSON of the right type, and no statement of the store has it in it.
 func TestOddQueriesOfTheServiceAreText(t *testing.T) {
 	s := serve(t)
-	s.add("x", trigger.Every(time.Hour), command.Argv("true"), ruqi.Policy{})
+	s.add("x", trigger.EveryDuration(time.Hour), command.Argv("true"), ruqi.Policy{})
 	s.ran("x")
 	token, err := os.ReadFile(filepath.Join(s.dir, "admin-token"))
 	if err != nil {
@@ -196,7 +196,7 @@ func TestWebhooksOfTheServiceStayWhereTheyMayGo(t *testing.T) {
 		"http://[::1]:1/", "http://[::ffff:127.0.0.2]:1/", "http://0.0.0.0:1/", "file:///etc/passwd", "gopher://127.0.0.1:1/",
 	} {
 		id := fmt.Sprint("hop", i)
-		s.add(id, trigger.Every(time.Hour), webhook.Request("GET", receiver.URL+"/hop?to="+url.QueryEscape(to)), ruqi.Policy{})
+		s.add(id, trigger.EveryDuration(time.Hour), webhook.Request("GET", receiver.URL+"/hop?to="+url.QueryEscape(to)), ruqi.Policy{})
 		begin := time.Now()
 		run := s.ran(id)
 		if run.State != ruqi.RunFailed || time.Since(begin) > patience {
@@ -211,7 +211,7 @@ func TestWebhooksOfTheServiceStayWhereTheyMayGo(t *testing.T) {
 	}
 
 	task := webhook.Request("GET", receiver.URL+"/away?to="+url.QueryEscape(other.URL+"/there")).WithHeader("Authorization", "Bearer secret1")
-	s.add("away", trigger.Every(time.Hour), task, ruqi.Policy{})
+	s.add("away", trigger.EveryDuration(time.Hour), task, ruqi.Policy{})
 	if run := s.ran("away"); run.State != ruqi.RunSucceeded {
 		t.Errorf("to another host: %+v", run)
 	}
@@ -219,7 +219,7 @@ func TestWebhooksOfTheServiceStayWhereTheyMayGo(t *testing.T) {
 		t.Errorf("to another host: %v arrived", all)
 	}
 
-	s.add("hook", trigger.Every(time.Hour), webhook.Request("POST", receiver.URL+"/mine").WithHeader("Authorization", "Bearer secret1"), ruqi.Policy{})
+	s.add("hook", trigger.EveryDuration(time.Hour), webhook.Request("POST", receiver.URL+"/mine").WithHeader("Authorization", "Bearer secret1"), ruqi.Policy{})
 	elsewhere := other.URL + "/theirs"
 	for _, body := range []string{`{"url":"` + elsewhere + `"}`, `{"task":{"kind":"webhook","url":"` + elsewhere + `"}}`, `{"params":{},"executor":"` + elsewhere + `"}`} {
 		if status, text := s.answer("POST", "/api/v1/jobs/hook/run", body); status != http.StatusUnprocessableEntity && status != http.StatusBadRequest {

@@ -24,7 +24,7 @@ func TestTheHistoryOfABusyJobStaysAtItsBound(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *site) {
 		const keep, between = 300, 31 // a look each half minute
 		n := s.start("n", ruqi.Options{KeepRuns: keep})
-		n.add("wild", trigger.Every(time.Second), 0, ruqi.Policy{})
+		n.add("wild", trigger.EveryDuration(time.Second), 0, ruqi.Policy{})
 		most := 0
 		for range 16 {
 			time.Sleep(29 * time.Second)
@@ -53,7 +53,7 @@ func TestALongHistoryGoesInShortSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer stop(n)
-		n.add("j", trigger.Every(100*time.Millisecond), 0, ruqi.Policy{})
+		n.add("j", trigger.EveryDuration(100*time.Millisecond), 0, ruqi.Policy{})
 		time.Sleep(32*time.Second + 50*time.Millisecond)
 		var left int
 		if err := db.QueryRowContext(t.Context(), "SELECT count(*) FROM rq_run WHERE job_id <> 'j'").Scan(&left); err != nil || left > 60 {
@@ -87,8 +87,8 @@ func TestJobsAreInTimeBesidePurgesAndOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stop(n)
-	job := n.add("often", trigger.Every(period), 0, ruqi.Policy{Coalesce: ptr(false), CatchupLimit: 1000})
-	loud, _, err := n.AddJob(t.Context(), ruqi.JobSpec{ID: "loud", Trigger: trigger.Every(time.Hour), Task: command.Shell("yes | head -c 200000000")}, ruqi.Fail)
+	job := n.add("often", trigger.EveryDuration(period), 0, ruqi.Policy{Coalesce: ptr(false), CatchupLimit: 1000})
+	loud, _, err := n.AddJob(t.Context(), ruqi.JobSpec{ID: "loud", Trigger: trigger.EveryDuration(time.Hour), Task: command.Shell("yes | head -c 200000000")}, ruqi.Fail)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestLongListsComeInShortPages(t *testing.T) {
 	}
 	n := &node{Scheduler: scheduler, t: t}
 	for i := range jobs {
-		n.add(fmt.Sprintf("j%04d", i), trigger.Every(24*time.Hour), 0, ruqi.Policy{})
+		n.add(fmt.Sprintf("j%04d", i), trigger.EveryDuration(24*time.Hour), 0, ruqi.Policy{})
 	}
 	seen, worst := map[string]bool{}, time.Duration(0)
 	for query := (ruqi.JobQuery{}); ; {
@@ -221,7 +221,7 @@ func TestAHundredThousandRunsLeaveNothing(t *testing.T) {
 		}
 		defer stop(n)
 		for i := range jobs {
-			n.add(fmt.Sprint("j", i), trigger.Every(time.Second), 0, ruqi.Policy{})
+			n.add(fmt.Sprint("j", i), trigger.EveryDuration(time.Second), 0, ruqi.Policy{})
 		}
 		rest := func() (routines int, heap uint64) {
 			n.Pause()

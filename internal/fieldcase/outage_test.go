@@ -87,7 +87,7 @@ func TestALongOutageOfTheStore(t *testing.T) {
 		}
 		var anchor time.Time
 		for id, policy := range policies {
-			anchor = n.add(id, trigger.Every(period), 0, policy).NextNominal.Add(-period)
+			anchor = n.add(id, trigger.EveryDuration(period), 0, policy).NextNominal.Add(-period)
 		}
 		time.Sleep(time.Minute)
 		n.gate.refuse.Store(true)
@@ -148,7 +148,7 @@ func TestARunningMarkWithoutALiveOwnerIsFreed(t *testing.T) {
 			onSQLite(t, func(t *testing.T, s *site) {
 				const lease = 15 * time.Second
 				n, gone := s.start("n", ruqi.Options{Lease: lease}), s.start("gone", ruqi.Options{Lease: lease})
-				n.add("j", trigger.Every(10*time.Second), 0, ruqi.Policy{})
+				n.add("j", trigger.EveryDuration(10*time.Second), 0, ruqi.Policy{})
 				defer gone.gate.hold()()
 				db := s.database()
 				change(t, db, "UPDATE rq_ledger SET run = run + 1")
@@ -174,10 +174,10 @@ func TestALongRunHoldsUpNothingElse(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *site) {
 		n := s.start("n", ruqi.Options{})
 		n.add("a", trigger.Date(s.now().Add(time.Minute)), 20*time.Minute, ruqi.Policy{})
-		n.add("b", trigger.Every(5*time.Minute), 0, ruqi.Policy{})
+		n.add("b", trigger.EveryDuration(5*time.Minute), 0, ruqi.Policy{})
 		time.Sleep(11 * time.Minute)
 		if _, err := n.ModifyJob(t.Context(), "b", func(job *ruqi.Job) error {
-			job.Trigger = trigger.Every(2 * time.Minute)
+			job.Trigger = trigger.EveryDuration(2 * time.Minute)
 			return nil
 		}); err != nil {
 			t.Fatal(err)

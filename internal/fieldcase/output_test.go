@@ -74,8 +74,8 @@ func TestAFloodOfOutputIsCutAndHurtsNobody(t *testing.T) {
 		room = 40 << 20
 	)
 	s := serve(t)
-	often := s.add("often", trigger.Every(period), command.Argv("true"), ruqi.Policy{MaxInstances: 5, Coalesce: ptr(false)})
-	s.add("small", trigger.Every(time.Hour), command.Shell("echo small"), ruqi.Policy{})
+	often := s.add("often", trigger.EveryDuration(period), command.Argv("true"), ruqi.Policy{MaxInstances: 5, Coalesce: ptr(false)})
+	s.add("small", trigger.EveryDuration(time.Hour), command.Shell("echo small"), ruqi.Policy{})
 	s.ran("small")
 	before := s.peak()
 	for _, test := range []struct {
@@ -90,7 +90,7 @@ func TestAFloodOfOutputIsCutAndHurtsNobody(t *testing.T) {
 		{"one line without an end", "head -c 20000000 /dev/zero", 20_000_000, ruqi.RunSucceeded, ""},
 		{"standard error and a failure", "yes error | head -c 3000000 >&2; exit 1", 3_000_000, ruqi.RunFailed, "exit status 1"},
 	} {
-		s.add(test.id, trigger.Every(time.Hour), command.Shell(test.text), ruqi.Policy{})
+		s.add(test.id, trigger.EveryDuration(time.Hour), command.Shell(test.text), ruqi.Policy{})
 		run := s.ran(test.id)
 		if run.State != test.state || run.Reason != test.reason || run.OutputBytes != test.bytes || !run.OutputCut {
 			t.Errorf("%s: %+v", test.id, run)
@@ -137,7 +137,7 @@ func TestAnyBytesOfOutputAreKeptAsTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := serve(t)
-	s.add("x", trigger.Every(time.Hour), command.Argv("cat", file), ruqi.Policy{})
+	s.add("x", trigger.EveryDuration(time.Hour), command.Argv("cat", file), ruqi.Policy{})
 	run := s.ran("x")
 	if run.State != ruqi.RunSucceeded || run.OutputBytes != int64(len(every)) || run.OutputCut {
 		t.Errorf("it is %+v", run)

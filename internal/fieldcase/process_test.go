@@ -83,10 +83,10 @@ func TestNothingIsLeftOfARunHoweverItEnds(t *testing.T) {
 		t.Run("control groups "+way, func(t *testing.T) {
 			s := serve(t, "--cgroup", way)
 			policy := ruqi.Policy{KillGrace: 300 * time.Millisecond}
-			s.add("cancelled", trigger.Every(time.Hour), command.Shell(family), policy)
-			s.add("stopped", trigger.Every(time.Hour), command.Shell(family), policy)
+			s.add("cancelled", trigger.EveryDuration(time.Hour), command.Shell(family), policy)
+			s.add("stopped", trigger.EveryDuration(time.Hour), command.Shell(family), policy)
 			policy.Timeout = 2 * time.Second
-			s.add("timed out", trigger.Every(time.Hour), command.Shell(family), policy)
+			s.add("timed out", trigger.EveryDuration(time.Hour), command.Shell(family), policy)
 			started := func(id string) (ruqi.Run, []int) {
 				run, err := s.RunNow(t.Context(), id, nil)
 				if err != nil {
@@ -131,7 +131,7 @@ func TestNothingIsLeftOfARunHoweverItEnds(t *testing.T) {
 func TestWhatAKilledServiceLeftIsEnded(t *testing.T) {
 	dir := t.TempDir()
 	s := serveBy(t, nil, dir)
-	s.add("x", trigger.Every(time.Hour), command.Shell(family), ruqi.Policy{})
+	s.add("x", trigger.EveryDuration(time.Hour), command.Shell(family), ruqi.Policy{})
 	run, err := s.RunNow(t.Context(), "x", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +161,7 @@ func TestWhatAKilledServiceLeftIsEnded(t *testing.T) {
 // PR07: a run whose process was killed by hand ends, and a stop that comes too late does no harm.
 func TestARunWhoseProcessIsGoneIsFinalAtOnce(t *testing.T) {
 	s := serve(t)
-	s.add("x", trigger.Every(time.Hour), command.Shell("echo $$; exec sleep 300"), ruqi.Policy{})
+	s.add("x", trigger.EveryDuration(time.Hour), command.Shell("echo $$; exec sleep 300"), ruqi.Policy{})
 	run, err := s.RunNow(t.Context(), "x", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -210,7 +210,7 @@ func TestAServiceThatIsTheFirstProcessKeepsExitCodes(t *testing.T) {
 	s := serveBy(t, by, t.TempDir(), "--slots", "command=16")
 	// Each leaves an orphan behind, which ends while others run.
 	task := command.Shell(`(setsid sleep 0.05 >/dev/null 2>&1 &); echo $PPID; exit $((RUQI_PARAM_N % 3))`)
-	s.add("x", trigger.Every(time.Hour), task, ruqi.Policy{Overlap: ruqi.OverlapAllow})
+	s.add("x", trigger.EveryDuration(time.Hour), task, ruqi.Policy{Overlap: ruqi.OverlapAllow})
 	var all sync.WaitGroup
 	next := make(chan int)
 	for range 16 {

@@ -75,7 +75,7 @@ func TestSecretsOfHeadersAreKeptAndNotShown(t *testing.T) {
 	}
 	want := sent{"Bearer secret1", "secret2"}
 	task := webhook.Request("POST", receiver.URL).WithHeader("Authorization", want.auth).WithHeader("X-Api-Key", want.key).WithHeader("Accept", "text/plain")
-	job := s.add("hook", trigger.Every(time.Hour), task, ruqi.Policy{})
+	job := s.add("hook", trigger.EveryDuration(time.Hour), task, ruqi.Policy{})
 	shown, err := job.Task.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)

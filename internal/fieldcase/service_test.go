@@ -211,7 +211,7 @@ func TestAServiceThatIsStoppedOverADueTime(t *testing.T) {
 	s := serve(t)
 	due := time.Now().Add(2 * time.Second)
 	s.add("date", trigger.Date(due), command.Argv("true"), ruqi.Policy{})
-	often := s.add("often", trigger.Every(500*time.Millisecond), command.Argv("true"), ruqi.Policy{MaxInstances: 3})
+	often := s.add("often", trigger.EveryDuration(500*time.Millisecond), command.Argv("true"), ruqi.Policy{MaxInstances: 3})
 	s.eventually("the first run", func() bool { return len(s.rows("often")) > 0 })
 	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -282,7 +282,7 @@ func TestACommandAddsAJob(t *testing.T) {
 // CM01, CM07: a percent sign is itself in a command, and a service without an environment gives its commands one.
 func TestACommandIsNoLineOfACrontab(t *testing.T) {
 	s := serve(t)
-	s.add("now", trigger.Every(time.Hour), command.Shell(`set -u; cd ~ && cd - >/dev/null; echo "$USER $LOGNAME $SHELL" >/dev/null; date "+%H:%M"`), ruqi.Policy{})
+	s.add("now", trigger.EveryDuration(time.Hour), command.Shell(`set -u; cd ~ && cd - >/dev/null; echo "$USER $LOGNAME $SHELL" >/dev/null; date "+%H:%M"`), ruqi.Policy{})
 	run, err := s.RunNow(t.Context(), "now", nil)
 	if err == nil {
 		run, err = s.WaitRun(t.Context(), run.ID)

@@ -24,13 +24,13 @@ func TestNoPoolStarvesBehindAnother(t *testing.T) {
 	nodes := []*ruqi.Scheduler{s.node("a", options), s.node("b", options)}
 	for i := range flood {
 		s.add(nodes[i%2], ruqi.JobSpec{
-			ID: fmt.Sprintf("flood%03d", i), Trigger: trigger.Every(10 * time.Millisecond), Task: ruqi.Call("work", work{Takes: 20 * time.Millisecond}),
+			ID: fmt.Sprintf("flood%03d", i), Trigger: trigger.EveryDuration(10 * time.Millisecond), Task: ruqi.Call("work", work{Takes: 20 * time.Millisecond}),
 			Executor: "flood", Priority: 1_000_000,
 		})
 	}
 	coalesce := false
 	s.add(nodes[0], ruqi.JobSpec{
-		ID: "steady", Trigger: trigger.Every(every), Task: ruqi.Call("work", work{}), Executor: "steady",
+		ID: "steady", Trigger: trigger.EveryDuration(every), Task: ruqi.Call("work", work{}), Executor: "steady",
 		Policy: ruqi.Policy{Coalesce: &coalesce, MaxInstances: 1000, CatchupLimit: 1000},
 	})
 	until(t, fires*every+latest, fmt.Sprintf("%d fires of the other pool have started", fires), func() bool { return len(s.starts("steady")) >= fires })

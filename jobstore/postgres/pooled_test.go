@@ -51,7 +51,7 @@ func TestSchedulersBehindPgBouncer(t *testing.T) {
 	first, second, third := s.node("a", options), s.node("b", options), s.node("c", options)
 	id := func(i int) string { return fmt.Sprintf("job%02d", i) }
 	for i := range jobs {
-		s.add(first, ruqi.JobSpec{ID: id(i), Trigger: trigger.Every(every), Task: ruqi.Call("work", work{Takes: 20 * time.Millisecond, Says: "said"})})
+		s.add(first, ruqi.JobSpec{ID: id(i), Trigger: trigger.EveryDuration(every), Task: ruqi.Call("work", work{Takes: 20 * time.Millisecond, Says: "said"})})
 	}
 	ran := func(n int) func() bool {
 		return func() bool {
@@ -67,7 +67,7 @@ func TestSchedulersBehindPgBouncer(t *testing.T) {
 
 	// What is edited on one is so on all, within their poll.
 	first.Pause()
-	s.add(first, ruqi.JobSpec{ID: "added", Trigger: trigger.Every(time.Hour), Task: ruqi.Call("work", work{Takes: time.Hour})})
+	s.add(first, ruqi.JobSpec{ID: "added", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Call("work", work{Takes: time.Hour})})
 	run, err := second.RunNow(t.Context(), "added", nil)
 	if err != nil {
 		t.Fatal(err)

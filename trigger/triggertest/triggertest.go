@@ -16,9 +16,8 @@ import (
 )
 
 // Run checks that a trigger keeps the laws of ruqi.Trigger, and those of
-// ruqi.Binder, ruqi.Bound, ruqi.Stepper, ruqi.Ender and ruqi.Elapser if it implements
-// them. newTrigger
-// returns the same trigger at each call, bound or not; decode is what the kind is
+// ruqi.Binder, ruqi.Bound, ruqi.Stepper, ruqi.Ender, ruqi.Elapser, ruqi.Matcher, ruqi.Describer and ruqi.Explainer if it
+// implements them. newTrigger returns the same trigger at each call, bound or not; decode is what the kind is
 // registered with. Each failure names the law that was broken. Run under the race
 // detector it also finds unguarded state.
 func Run(t *testing.T, newTrigger func() ruqi.Trigger, decode func(data []byte) (ruqi.Trigger, error)) {
@@ -40,6 +39,9 @@ func Check(newTrigger func() ruqi.Trigger, decode func(data []byte) (ruqi.Trigge
 		c.encoding()
 		c.binding()
 		c.stepping()
+		c.matching()
+		c.describing()
+		c.explaining()
 		c.concurrency()
 		c.end()
 	}
@@ -399,10 +401,7 @@ func (c *checker) end() {
 			}
 		}
 	}
-	for _, after := range []time.Time{
-		{}, time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1600, 2, 29, 0, 0, 0, 0, time.UTC),
-		time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC), time.Unix(1<<40, 0), time.Unix(-1<<40, 0),
-	} {
+	for _, after := range farAway {
 		if at, ok := c.ask(after); ok && !at.After(after) {
 			c.breaks("each answer of Next is strictly later than the question", "after %v came %v", after, at)
 		}

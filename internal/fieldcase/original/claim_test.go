@@ -18,7 +18,7 @@ func TestALatePickUpIsNotRunAgain(t *testing.T) {
 	var jobs []string
 	for late := 20 * time.Second; late <= 30*time.Second; late += 2 * time.Second {
 		id := fmt.Sprint("late by ", late)
-		first.add(spec(id, trigger.Every(time.Hour), work{Takes: 2 * shortLease}, ruqi.Policy{}))
+		first.add(spec(id, trigger.EveryDuration(time.Hour), work{Takes: 2 * shortLease}, ruqi.Policy{}))
 		s.shift(id, time.Hour+late)
 		jobs = append(jobs, id)
 	}
@@ -127,7 +127,7 @@ func TestALockHeldElsewhereMakesNoBusyLoop(t *testing.T) {
 	for _, n := range nodes {
 		n.Pause() // until the lock is there
 	}
-	nodes[0].add(spec("j", trigger.Every(time.Hour), work{}, ruqi.Policy{}))
+	nodes[0].add(spec("j", trigger.EveryDuration(time.Hour), work{}, ruqi.Policy{}))
 	s.shift("j", time.Hour)
 	tx, err := s.connect().Begin(t.Context())
 	if err != nil {

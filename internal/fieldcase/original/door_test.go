@@ -201,7 +201,7 @@ sleep 300
 func TestTheOldDoorAsksForTheToken(t *testing.T) {
 	s := newSite(t)
 	nodes := s.nodes(2, ruqi.Options{})
-	nodes[0].add(spec("j", trigger.Every(time.Hour), work{}, ruqi.Policy{}))
+	nodes[0].add(spec("j", trigger.EveryDuration(time.Hour), work{}, ruqi.Policy{}))
 	before := nodes[0].job("j")
 	for _, n := range nodes {
 		d := n.door()
@@ -229,7 +229,7 @@ func TestWhatIsWrittenIntoTheTableIsNoCode(t *testing.T) {
 		"by its name": `{"v":1,"trigger":{"kind":"interval","every":"1s","anchor":"2026-01-01T00:00:00Z","zone":"UTC"},"task":{"kind":"func","name":"os.system","args":{"c":"touch ` + marked + `"}}}`,
 		"of a kind":   `{"v":1,"trigger":{"kind":"interval","every":"1s","anchor":"2026-01-01T00:00:00Z","zone":"UTC"},"task":{"kind":"pickle","data":"` + marked + `"}}`,
 	} {
-		nodes[0].add(spec(id, trigger.Every(time.Second), work{}, ruqi.Policy{}))
+		nodes[0].add(spec(id, trigger.EveryDuration(time.Second), work{}, ruqi.Policy{}))
 		if _, err := nodes[0].PauseJob(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}

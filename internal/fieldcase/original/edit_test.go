@@ -14,8 +14,8 @@ func TestAChangedTriggerSetsTheNextTime(t *testing.T) {
 	s := newSite(t)
 	nodes := s.nodes(2, ruqi.Options{})
 	a, b := nodes[0], nodes[1]
-	a.add(spec("j", trigger.Every(time.Hour), work{}, ruqi.Policy{}))
-	changed, err := b.ModifyJob(t.Context(), "j", func(job *ruqi.Job) error { job.Trigger = trigger.Every(time.Second); return nil })
+	a.add(spec("j", trigger.EveryDuration(time.Hour), work{}, ruqi.Policy{}))
+	changed, err := b.ModifyJob(t.Context(), "j", func(job *ruqi.Job) error { job.Trigger = trigger.EveryDuration(time.Second); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestAChangedTriggerSetsTheNextTime(t *testing.T) {
 	if first := s.starts("j")[0].run; !first.Nominal.Equal(*changed.NextNominal) {
 		t.Errorf("the first run is for %s, want %s", first.Nominal, changed.NextNominal)
 	}
-	back, err := a.ModifyJob(t.Context(), "j", func(job *ruqi.Job) error { job.Trigger = trigger.Every(time.Hour); return nil })
+	back, err := a.ModifyJob(t.Context(), "j", func(job *ruqi.Job) error { job.Trigger = trigger.EveryDuration(time.Hour); return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestNoLateWriteUndoesAnEdit(t *testing.T) {
 	s := newSite(t)
 	nodes := s.nodes(2, ruqi.Options{})
 	a, b := nodes[0], nodes[1]
-	a.add(spec("j", trigger.Every(50*time.Millisecond), work{Takes: 150 * time.Millisecond}, ruqi.Policy{}))
+	a.add(spec("j", trigger.EveryDuration(50*time.Millisecond), work{Takes: 150 * time.Millisecond}, ruqi.Policy{}))
 	ended := func() bool { return states(a.rows("j"))[ruqi.RunRunning] == 0 }
 	for round := range rounds {
 		editor := nodes[round%2]
@@ -83,7 +83,7 @@ func TestAJobAddedOnAPausedNodeRunsOnAnother(t *testing.T) {
 	s := newSite(t)
 	nodes := s.nodes(2, ruqi.Options{})
 	nodes[0].Pause()
-	nodes[0].add(spec("far", trigger.Every(time.Hour), work{}, ruqi.Policy{})) // the other has something to wait for
+	nodes[0].add(spec("far", trigger.EveryDuration(time.Hour), work{}, ruqi.Policy{})) // the other has something to wait for
 	watch(time.Second)
 	var most time.Duration
 	for i := range 5 {

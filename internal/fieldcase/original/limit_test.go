@@ -15,8 +15,8 @@ func TestMaxInstancesHoldsOverNodes(t *testing.T) {
 	const limit, fires = 2, 40
 	s := newSite(t)
 	nodes := s.nodes(3, ruqi.Options{})
-	nodes[0].add(spec("j", trigger.Every(50*time.Millisecond), work{Takes: 200 * time.Millisecond}, ruqi.Policy{MaxInstances: limit}))
-	nodes[1].add(spec("alone", trigger.Every(50*time.Millisecond), work{Takes: 120 * time.Millisecond}, ruqi.Policy{}))
+	nodes[0].add(spec("j", trigger.EveryDuration(50*time.Millisecond), work{Takes: 200 * time.Millisecond}, ruqi.Policy{MaxInstances: limit}))
+	nodes[1].add(spec("alone", trigger.EveryDuration(50*time.Millisecond), work{Takes: 120 * time.Millisecond}, ruqi.Policy{}))
 	s.until(2*patience, "every node has run something, and there were fires enough", func() bool {
 		return len(s.shares("j")) == len(nodes) && len(s.shares("alone")) == len(nodes) && len(s.starts("j")) >= fires && len(s.starts("alone")) >= fires
 	})
@@ -48,7 +48,7 @@ func TestHistoryTellsWhatWasNotRunAndHowTheRestWent(t *testing.T) {
 	for _, n := range nodes {
 		n.Pause()
 	}
-	a.add(spec("late", trigger.Every(time.Hour), work{}, ruqi.Policy{MisfireGrace: ptr(time.Second)}))
+	a.add(spec("late", trigger.EveryDuration(time.Hour), work{}, ruqi.Policy{MisfireGrace: ptr(time.Second)}))
 	s.shift("late", time.Hour+time.Minute)
 	for _, n := range nodes {
 		n.Resume()
@@ -58,7 +58,7 @@ func TestHistoryTellsWhatWasNotRunAndHowTheRestWent(t *testing.T) {
 		t.Errorf("the late fire is %+v", row)
 	}
 
-	a.add(spec("busy", trigger.Every(100*time.Millisecond), work{Waits: true}, ruqi.Policy{}))
+	a.add(spec("busy", trigger.EveryDuration(100*time.Millisecond), work{Waits: true}, ruqi.Policy{}))
 	s.until(soon, "a fire is skipped", func() bool { return states(b.rows("busy"))[ruqi.RunSkipped] > 0 })
 	for _, row := range b.rows("busy") {
 		if row.State == ruqi.RunSkipped && (row.Reason != "1 active, max_instances is 1" || row.Started != nil || row.Finished == nil) {

@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/trigger"
+	"github.com/ruqi-dev/ruqi/wire"
+)
+
+func (a *app) describeCommand() *cobra.Command {
+	var lang string
+	ask := &triggerFlags{}
+	cmd := &cobra.Command{
+		Use:   "describe [flags] -- EXPR",
+		Short: "Say in words when a trigger fires",
+		Long:  "Says in English or in Chinese when a trigger fires. It needs no service.",
+		Example: "  ruqi describe '30 2 * * mon-fri'\n  ruqi describe --lang zh --tz Asia/Shanghai '*/5 9-17 * * mon-fri'\n" +
+			"  ruqi describe --dialect quartz '0 15 10 ? * 6L'",
+		Args: oneExpression(),
+		RunE: func(_ *cobra.Command, args []string) error { return a.describe(ask, args[0], ruqi.Language(lang)) },
+	}
+	ask.register(cmd)
+	cmd.Flags().StringVar(&lang, "lang", string(ruqi.English), "`language`, en or zh")
+	return cmd
+}
+
+func (a *app) describe(ask *triggerFlags, text string, in ruqi.Language) error {
+	a.names = ask.names
+	var faults ruqi.Faults
+	ask.settle(&faults)
+	if in != ruqi.English && in != ruqi.Chinese {
+		faults.Add("/lang", string(in), "%q is unknown; %s", in, wire.Accepted(ruqi.English, ruqi.Chinese))
+	}
+	parsed := ask.read(text, &faults)
+	if err := faults.Err(); err != nil {
+		return err
+	}
+	// Words about elapsed time are counted from the moment a job is added, which is not now.
+	if _, elapsed := parsed.(ruqi.Elapser); !elapsed || ask.isJSON(text) {
+		bound, err := ask.bind(parsed, time.Now(), "")
+		if err != nil {
+			return err
+		}
+		parsed = bound
+	}
+	if a.output == "json" {
+		return a.printJSON(wire.Describe(parsed))
+	}
+	return a.print("%s\n", trigger.Describe(parsed, in))
+}

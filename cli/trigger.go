@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/standard"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+// triggerFlags say how a command that speaks of one trigger reads it.
+type triggerFlags struct {
+	cmd                                  *cobra.Command
+	kind, zone, dialect, gap, fold, seed string
+	start, end                           string
+	location                             *time.Location // where a trigger without a zone lives
+}
+
+// jsonKind says that the text is the JSON of a trigger of any kind, as in a job.
+const jsonKind = "json"
+
+func (f *triggerFlags) register(cmd *cobra.Command) {
+	f.cmd = cmd
+	flags := cmd.Flags()
+	flags.StringVar(&f.kind, "trigger", "cron", "`kind` of trigger: cron, interval, date, every (words) or calendar; or json, for the JSON of any kind as in a job, which is known by its { as well")
+	flags.StringVar(&f.zone, "tz", "", "`zone` of the trigger, an IANA name (default: the host's)")
+	flags.StringVar(&f.dialect, "dialect", "", "`dialect` of a cron expression: crontab (default), ruqi, fields or quartz")
+	flags.StringVar(&f.gap, "gap", "", "`what` to do with times that a clock change leaves out: run_after (default), shift or skip")
+	flags.StringVar(&f.fold, "fold", "", "`what` to do with times that a clock change repeats: auto (default), first, second or both")
+	flags.StringVar(&f.start, "start", "", "no fire before that `time`; an interval fires first then, and counts from it")
+	flags.StringVar(&f.end, "end", "", "no fire after that `time`")
+	flags.StringVar(&f.seed, "seed", "", "`id` of the job, which decides what H stands for and what is random")
+}
+
+// names maps the pointers of faults to flags.
+func (f *triggerFlags) names(pointer string) string {
+	switch pointer {
+	case "/zone":
+		return "--tz"
+	case "/kind":
+		return "--trigger"
+	case "/from", "/until", "/dialect", "/gap", "/fold", "/start", "/end", "/seed", "/lang":
+		return "--" + pointer[1:]
+	case "/n":
+		return "-n"
+	}
+	return "" // the message begins with the name of the field
+}
+
+// settle finds the zone. It comes before everything that reads a time.
+func (f *triggerFlags) settle(faults *ruqi.Faults) {
+	f.location = ruqi.HostZone()
+	if !f.cmd.Flags().Changed("tz") {
+		return
+	}
+	zone, err := trigger.LoadZone(f.zone)
+	faults.Merge("/zone", err)
+	if f.location = zone; err != nil {
+		f.location = time.UTC // the zone is at fault, and is told
+	}
+}
+
+// read reads the trigger. When the zone was at fault before, it is not told again.
+func (f *triggerFlags) read(text string, faults *ruqi.Faults) ruqi.Trigger {
+	var read ruqi.Trigger
+	var err error
+	if f.isJSON(text) {
+		read, err = f.decode(text)
+	} else {
+		o := trigger.ParseOptions{Dialect: f.dialect, Gap: f.gap, Fold: f.fold, Start: f.start, End: f.end, Seed: f.seed}
+		if faults.Err() == nil {
+			o.Zone = f.location.String()
+		}
+		read, err = trigger.Parse(f.kind, text, o)
+	}
+	faults.Merge("", err)
+	return read
+}
+
+func (f *triggerFlags) isJSON(text string) bool {
+	return f.kind == jsonKind || strings.HasPrefix(strings.TrimSpace(text), "{")
+}
+
+// decode reads the JSON of a trigger. Everything but the zone it lives in without one of its own is said in it.
+func (f *triggerFlags) decode(text string) (ruqi.Trigger, error) {
+	var faults ruqi.Faults
+	for _, flag := range []string{"dialect", "gap", "fold", "start", "end"} {
+		if f.cmd.Flags().Changed(flag) {
+			faults.Add("/"+flag, "", "it is for triggers in words; JSON has it as a member")
+		}
+	}
+	registry := standard.Registry(standard.Options{})
+	read, err := registry.DecodeTrigger([]byte(text))
+	if err == nil && f.cmd.Flags().Changed("trigger") && f.kind != jsonKind && f.kind != read.Kind() {
+		faults.Add("/kind", f.kind, "the JSON is of the kind %s", read.Kind())
+	}
+	faults.Merge("", err)
+	return read, faults.Err()
+}
+
+// bind fills in what the trigger lacks; seed is for one that was given none.
+func (f *triggerFlags) bind(t ruqi.Trigger, anchor time.Time, seed string) (ruqi.Trigger, error) {
+	if f.seed != "" {
+		seed = f.seed
+	}
+	if binder, ok := t.(ruqi.Binder); ok {
+		return binder.Bind(f.location, anchor.Truncate(time.Microsecond), seed)
+	}
+	return t, nil
+}
+
+// oneExpression is for commands whose arguments are a trigger and what else names say.
+func oneExpression(more ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		wanted := append([]string{"an expression"}, more...)
+		switch {
+		case len(args) > len(wanted):
+			return usage("expression: %s takes %s, and has %d arguments; put an expression in quotes", cmd.CommandPath(), strings.Join(wanted, " and "), len(args))
+		case len(args) < len(wanted):
+			return usage("expression: %s wants %s", cmd.CommandPath(), strings.Join(wanted, " and "))
+		}
+		return nil
+	}
+}

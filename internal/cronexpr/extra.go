@@ -1,0 +1,156 @@
+package cronexpr
+
+import "strings"
+
+// special reads the elements only some fields take; done is false when it is none.
+func (r *reader) special(w word) (done bool, err *Error) {
+	takes := r.f.extra
+	first, last := lower(w.text[0]), lower(w.text[len(w.text)-1])
+	switch {
+	case takes&extraHash != 0 && first == 'h':
+		return true, r.hash(w)
+	case takes&extraLast != 0 && strings.EqualFold(w.text, "last"):
+		r.e.days.fromLast |= 1
+		r.buf = append(r.buf, "last"...)
+		return true, nil
+	case takes&extraOrdinal != 0 && (strings.ContainsAny(w.text, " \t") || len(w.text) > 2 && last >= 'a' && last <= 'z'):
+		return true, r.ordinal(w)
+	case takes&extraL != 0 && (first == 'l' || last == 'w'):
+		return r.dayExtra(w, strings.ToUpper(w.text))
+	case takes&extraWeekL != 0 && (last == 'l' || strings.Contains(w.text, "#")):
+		return true, r.weekdayExtra(w)
+	}
+	return false, nil
+}
+
+// lower returns an ASCII letter in lower case, and other bytes as some other byte.
+func lower(b byte) byte { return b | 0x20 }
+
+// dayExtra reads L, L-n, LW and nW.
+func (r *reader) dayExtra(w word, upper string) (done bool, err *Error) {
+	days := &r.e.days
+	rest, isLast := strings.CutPrefix(upper, "L")
+	before, isNearest := strings.CutSuffix(upper, "W")
+	switch {
+	case upper == "L":
+		days.fromLast |= 1
+		r.buf = append(r.buf, 'L')
+	case upper == "LW":
+		days.lastFull = true
+		r.buf = append(r.buf, "LW"...)
+	case isLast && strings.HasPrefix(rest, "-"):
+		n, ok := number(rest[1:])
+		if !ok || n < 1 || n > 30 {
+			fault := r.fault(w, "%s does not count back from the last day", shown(w.text))
+			fault.Accepted = "L-1 to L-30, and L for the last day"
+			if ok && n == 0 {
+				fault.Suggestion = "L"
+			}
+			return true, fault
+		}
+		days.fromLast |= 1 << n
+		r.buf = appendInt(append(r.buf, "L-"...), n)
+	case isNearest && digits(before):
+		n, ok := number(before)
+		if !ok || n < 1 || n > 31 {
+			fault := r.fault(w, "%s is out of range", cut(w.text))
+			fault.Accepted = "1W to 31W, LW"
+			return true, fault
+		}
+		days.nearest |= 1 << n
+		r.buf = append(appendInt(r.buf, n), 'W')
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// weekdayExtra reads d#n, dL, and L where it is a weekday.
+func (r *reader) weekdayExtra(w word) *Error {
+	f, days := r.f, &r.e.days
+	if name, which, found := strings.Cut(w.text, "#"); found {
+		d, err := r.value(word{name, w.column}, w)
+		if err != nil {
+			return err
+		}
+		n, ok := number(which)
+		if !ok || n < 1 || n > 5 {
+			fault := r.fault(word{which, w.column + len(name) + 1}, "there is no week %s of a month", shown(which))
+			fault.Accepted = "#1 to #5"
+			return fault
+		}
+		days.nth.nth |= 1 << (7*(n-1) + f.bit(d))
+		r.buf = appendInt(append(f.text(r.buf, d), '#'), n)
+		return nil
+	}
+	name := w.text[:len(w.text)-1]
+	switch {
+	case name == "" && f.last != 0:
+		r.one(f.last)
+		return nil
+	case name == "":
+		fault := r.fault(w, "L alone is not a weekday")
+		fault.Suggestion = "friL for the last Friday, or L in the day field for the last day"
+		return fault
+	}
+	d, err := r.value(word{name, w.column}, w)
+	if err != nil {
+		return err
+	}
+	days.nth.last |= 1 << f.bit(d)
+	r.buf = append(f.text(r.buf, d), 'L')
+	return nil
+}
+
+// ordinals are the spellings of the weeks of a month, the first at 0.
+var ordinals = [...]string{"1st", "2nd", "3rd", "4th", "5th"}
+
+// ordinal reads 1st fri to 5th fri and last fri.
+func (r *reader) ordinal(w word) *Error {
+	position := w.text
+	name := word{"", w.column + len(w.text)}
+	if i := strings.IndexAny(w.text, " \t"); i >= 0 {
+		position = w.text[:i]
+		name = word{w.text[i:], w.column + i}.trim()
+	}
+	n := -1
+	for i, text := range ordinals {
+		if strings.EqualFold(text, position) {
+			n = i
+		}
+	}
+	last := strings.EqualFold(position, "last")
+	if n < 0 && !last {
+		fault := r.fault(w, "%s is neither a day nor a position of a weekday", shown(w.text))
+		if digits(position[:1]) && position[0] >= '1' && position[0] <= '5' && nearest(fromSunday, name.text) != "" {
+			fault.Suggestion = "'" + ordinals[position[0]-'1'] + " " + nearest(fromSunday, name.text) + "'"
+		}
+		return fault
+	}
+	d := -1
+	for i, weekday := range fromSunday {
+		if strings.EqualFold(weekday, name.text) {
+			d = i
+		}
+	}
+	if d < 0 {
+		fault := r.fault(name, "%s is followed by %s, not by a weekday", position, shown(name.text))
+		if name.text == "" {
+			fault.Reason = "no weekday follows " + position
+		}
+		fault.Accepted = "mon, tue, wed, thu, fri, sat, sun"
+		if near := nearest(fromSunday, name.text); near != "" {
+			fault.Suggestion = "'" + strings.ToLower(position) + " " + near + "'"
+		}
+		return fault
+	}
+	if last {
+		r.e.days.ordinal.last |= 1 << d
+		r.buf = append(r.buf, "last "...)
+	} else {
+		r.e.days.ordinal.nth |= 1 << (7*n + d)
+		r.buf = append(append(r.buf, ordinals[n]...), ' ')
+	}
+	r.buf = append(r.buf, fromSunday[d]...)
+	return nil
+}

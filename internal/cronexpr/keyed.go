@@ -1,0 +1,154 @@
+package cronexpr
+
+import (
+	"fmt"
+	"strings"
+)
+
+// keyed reads a text of name=value words. A value with a blank stands in single
+// quotes.
+func (p *parser) keyed(text string) *Error {
+	var values [units]word // by the place in the dialect's list
+	least := -1
+	for rest := (word{text, 1}).trim(); rest.text != ""; rest = rest.trim() {
+		i, value, after, err := p.pair(rest)
+		if err != nil {
+			return err
+		}
+		f := &p.d.fields[i]
+		if values[i].column != 0 {
+			return &Error{Field: unitNames[f.unit], Column: rest.column, Read: cut(rest.text), Reason: "given twice"}
+		}
+		values[i], rest, least = value, after, max(least, i)
+	}
+	if least < 0 {
+		return &Error{Field: "expression", Column: 1, Reason: "is empty", Accepted: p.d.wants()}
+	}
+	var ends [units]int
+	for i := range p.d.fields {
+		f := &p.d.fields[i]
+		switch {
+		case values[i].column != 0:
+			if err := p.field(f, values[i]); err != nil {
+				return err
+			}
+		case i < least:
+			p.star(f)
+			p.buf = append(p.buf, '*')
+		default:
+			p.leaveOut(f)
+			p.buf = append(p.buf, f.absentText()...)
+		}
+		ends[i] = len(p.buf)
+	}
+	all, from := string(p.buf), 0
+	for i := range p.d.fields {
+		p.e.fields[p.d.fields[i].unit] = all[from:ends[i]]
+		from = ends[i]
+	}
+	p.e.text = p.shortest()
+	return p.finish()
+}
+
+// trim takes the blanks off.
+func (w word) trim() word {
+	text := strings.TrimLeft(w.text, " \t")
+	return word{strings.TrimRight(text, " \t"), w.column + len(w.text) - len(text)}
+}
+
+// pair takes one word off: the place of its field in the list, and its value.
+func (p *parser) pair(w word) (place int, value, after word, fault *Error) {
+	end := strings.IndexAny(w.text, " \t=")
+	if end <= 0 || w.text[end] != '=' {
+		text, _, _ := strings.Cut(w.text, " ")
+		fault = &Error{Field: "expression", Column: w.column, Read: cut(text),
+			Reason: shown(text) + " is not of the form name=value", Accepted: p.d.wants()}
+		return 0, value, after, fault
+	}
+	name := w.text[:end]
+	if place = p.d.keyword(name); place < 0 {
+		return 0, value, after, p.unknown(word{name, w.column})
+	}
+	value = word{w.text[end+1:], w.column + end + 1}
+	if strings.HasPrefix(value.text, "'") {
+		quoted, rest, closed := strings.Cut(value.text[1:], "'")
+		after = word{rest, value.column + len(quoted) + 2}
+		switch {
+		case !closed:
+			fault = &Error{Field: "expression", Column: value.column, Read: cut(value.text), Reason: "the quote is not closed"}
+		case rest != "" && rest[0] != ' ' && rest[0] != '\t':
+			fault = &Error{Field: "expression", Column: after.column, Read: cut(rest), Reason: "a blank is missing after the quote"}
+		}
+		value = word{quoted, value.column + 1}
+	} else {
+		n := strings.IndexAny(value.text, " \t")
+		if n < 0 {
+			n = len(value.text)
+		}
+		after = word{value.text[n:], value.column + n}
+		value.text = value.text[:n]
+	}
+	if fault == nil && strings.Trim(value.text, " \t") == "" {
+		f := &p.d.fields[place]
+		fault = &Error{Field: unitNames[f.unit], Column: value.column, Reason: "there is no value after the =", Accepted: f.accepted}
+	}
+	return place, value.trim(), after, fault
+}
+
+// besides are the other keywords of APScheduler's CronTrigger.
+var besides = map[string]string{
+	"start_date": "the start is", "end_date": "the end is", "timezone": "the zone is", "jitter": "the jitter is a policy of the job,",
+}
+
+// unknown refuses a word that is no field. The error has its name as the field
+// where that is one word of letters.
+func (p *parser) unknown(w word) *Error {
+	names := make([]string, len(p.d.fields))
+	for i := range names {
+		names[i] = unitNames[p.d.fields[i].unit]
+	}
+	fault := &Error{Field: "expression", Column: w.column, Read: cut(w.text), Accepted: strings.Join(names, ", ")}
+	if len(w.text) <= mostRead && strings.Trim(strings.ToLower(w.text), "abcdefghijklmnopqrstuvwxyz_") == "" {
+		fault.Field = w.text
+	}
+	if beside := besides[w.text]; beside != "" {
+		fault.Reason = shown(w.text) + " is no field of the expression; " + beside + " given beside it"
+		return fault
+	}
+	fault.Reason = shown(w.text) + " is not a field"
+	if len(w.text) <= mostRead {
+		best := 3
+		for _, name := range names {
+			if d := distance(name, strings.ToLower(w.text)); d < best {
+				best, fault.Suggestion = d, name+"="
+			}
+		}
+	}
+	return fault
+}
+
+// shortest returns the canonical text: the fields that differ from what they stand
+// for when left out.
+func (p *parser) shortest() string {
+	fields := p.d.fields
+	least := len(fields) - 1
+	for least > 0 && p.e.fields[fields[least].unit] == fields[least].absentText() {
+		least--
+	}
+	var b []byte
+	for i := range fields[:least+1] {
+		text := p.e.fields[fields[i].unit]
+		if i < least && text == "*" {
+			continue
+		}
+		quote := ""
+		if strings.Contains(text, " ") {
+			quote = "'"
+		}
+		if len(b) > 0 {
+			b = append(b, ' ')
+		}
+		b = fmt.Appendf(b, "%s=%s%s%s", unitNames[fields[i].unit], quote, text, quote)
+	}
+	return string(b)
+}

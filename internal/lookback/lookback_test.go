@@ -1,0 +1,62 @@
+package lookback_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/ruqi-dev/ruqi/internal/lookback"
+)
+
+// times is a list of times in order.
+type times []time.Time
+
+func (list times) Next(after time.Time) (time.Time, bool) {
+	for _, at := range list {
+		if at.After(after) {
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+func at(text string) time.Time {
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func TestPrevAndMatches(t *testing.T) {
+	list := times{at("0001-01-01T00:00:00Z"), at("2026-11-30T09:00:00Z"), at("2026-11-30T09:00:00.000001Z"), at("9999-12-31T23:59:59.999999Z")}
+	for _, c := range []struct {
+		before string
+		want   int // in the list; -1 for none
+	}{
+		{"0001-01-01T00:00:00Z", -1},
+		{"0001-01-01T00:00:00.000001Z", 0},
+		{"2026-11-30T09:00:00Z", 0},
+		{"2026-11-30T09:00:00.000000001Z", 1},
+		{"2026-11-30T09:00:00.000001Z", 1},
+		{"2026-11-30T09:00:00.000002Z", 2},
+		{"9999-12-31T23:59:59.999999Z", 2},
+		{"9999-12-31T23:59:59.9999999Z", 3},
+	} {
+		got, ok := lookback.Prev(list, at(c.before))
+		if ok != (c.want >= 0) || ok && !got.Equal(list[c.want]) {
+			t.Errorf("before %s: got %v, %v, want number %d", c.before, got, ok, c.want)
+		}
+	}
+	if _, ok := lookback.Prev(times{}, at("2026-11-30T09:00:00Z")); ok {
+		t.Error("there is a time before among none")
+	}
+	for _, fire := range list {
+		if !lookback.Matches(list, fire) || lookback.Matches(list, fire.Add(1)) || lookback.Matches(list, fire.Add(-1)) {
+			t.Errorf("%v does not match alone", fire)
+		}
+	}
+	far := at("9999-12-31T23:59:59Z").AddDate(10, 0, 0)
+	if got, ok := lookback.Prev(list, far); !ok || !got.Equal(list[3]) {
+		t.Errorf("before the year 10009: %v, %v", got, ok)
+	}
+}
