@@ -81,6 +81,10 @@ func (v vector) args() []string {
 	switch v.Dialect {
 	case "cron6":
 		args = append(args, "--dialect", "ruqi")
+	case "apsfields":
+		args = append(args, "--dialect", "fields")
+	case "quartz":
+		args = append(args, "--dialect", "quartz")
 	case "interval", "date":
 		args = append(args, "--trigger", v.Dialect)
 	}
@@ -88,7 +92,7 @@ func (v vector) args() []string {
 }
 
 func TestNextAnswersEveryGoldenVector(t *testing.T) {
-	for _, name := range []string{"cron5", "cron6", "crontab6", "crontabext", "interval", "date"} {
+	for _, name := range []string{"cron5", "cron6", "apsfields", "quartz", "crontab6", "crontabext", "interval", "date"} {
 		rows := vectors(t, name)
 		for _, v := range rows {
 			got := run(t, nil, "", v.args()...)
