@@ -98,7 +98,8 @@ func TestWhatNeverFiresIsRefusedWithTheReason(t *testing.T) {
 		if want = strings.Replace(want, "of: missing", "of.0: missing", 1); !errors.Is(err, ruqi.ErrInvalid) || !strings.Contains(fmt.Sprint(err), want) {
 			t.Errorf("%v, %v; want %q", bound, err, want)
 		}
-		if took := time.Since(begin); took > 2*time.Second {
+		const patience = 10 * time.Second // a tenth of a second, but for the race detector on a busy machine
+		if took := time.Since(begin); took > patience {
 			t.Errorf("%s: after %v", want, took)
 		}
 	}

@@ -136,7 +136,7 @@ func TestWrongCalendarsAreRefused(t *testing.T) {
 		if err == nil || !errors.Is(err, ruqi.ErrInvalid) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80q: %v, %v; want %q", text, c, err, want)
 		}
-		if took := time.Since(start); took > 2*time.Second {
+		if took := time.Since(start); took > 10*time.Second { // a few milliseconds, but for the race detector
 			t.Errorf("%.80q: refused after %v", text, took)
 		}
 	}
