@@ -416,7 +416,7 @@ func TestASetBackClockReanchorsOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for id, tr := range map[string]ruqi.Trigger{"anchored": trigger.EveryDuration(time.Minute), "fixed": start} {
+		for id, tr := range map[string]ruqi.Trigger{"anchored": trigger.EveryDuration(time.Minute), "random": trigger.Every(10).To(90).Seconds(), "fixed": start} {
 			if _, _, err := all[0].AddJob(t.Context(), ruqi.JobSpec{ID: id, Trigger: tr, Task: ruqi.Do(nothing)}, ruqi.Fail); err != nil {
 				t.Fatal(err)
 			}
@@ -424,7 +424,7 @@ func TestASetBackClockReanchorsOnce(t *testing.T) {
 		time.Sleep(5*time.Minute + 30*time.Second)
 		clock.jump(-time.Hour)
 		time.Sleep(5 * time.Second)
-		for id, version := range map[string]int64{"anchored": 2, "fixed": 1} {
+		for id, version := range map[string]int64{"anchored": 2, "random": 2, "fixed": 1} {
 			job, err := all[1].Job(t.Context(), id)
 			if err != nil || job.Version != version {
 				t.Errorf("%s is at version %d, want %d (%v)", id, job.Version, version, err)

@@ -5,6 +5,7 @@ package cli_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -60,6 +61,38 @@ func TestAnIntervalCanBeGivenAStartAndLoseIt(t *testing.T) {
 	}
 	s.ok("job", "modify", "x", "--start", "in 2 hours")
 	s.ok("job", "add", "y", "--cron", "* * * * *", "--start", "now", "--end", "in 1 hour", "--command", "true")
+}
+
+func TestAJobIsAddedInWords(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:", "--tz", "Europe/Berlin")
+	for i, c := range []struct{ words, shown string }{
+		{"5 seconds", "every 5s"},
+		{"every 90 minutes until 2031-01-01", "every 1h30m"},
+		{"monday at 13:15", "every monday at 13:15 Europe/Berlin"},
+		{"every weekday at 09:00, 17:00 until 2031-01-01", "every weekday at 09:00, 17:00 until 2031-01-01 Europe/Berlin"},
+		{"every 5 to 10 minutes", "every 5 to 10 minutes Europe/Berlin"},
+		{"3 days at 09:00", "every 3 days at 09:00 Europe/Berlin"},
+		{"hour at :15", "every hour at :15 Europe/Berlin"},
+		{"in 5 minutes", "once"},
+		{"at 2031-12-01 09:30", "once"},
+		{"now", "once"},
+	} {
+		id := "job" + strconv.Itoa(i)
+		s.ok("job", "add", id, "--every", c.words, "--command", "true")
+		if got := s.ok("job", "get", id); !strings.Contains(got, c.shown+"\n") {
+			t.Errorf("%q: no %q in:\n%s", c.words, c.shown, got)
+		}
+	}
+	if got := s.ok("job", "modify", "job2", "--every", "tuesday at 14:00 until 2031-06-01", "--gap", "skip"); !strings.Contains(got, "14:00:00") {
+		t.Errorf("other words: %s", got)
+	}
+	if got := s.ok("job", "get", "job2"); !strings.Contains(got, "every tuesday at 14:00 until 2031-06-01") || !strings.Contains(got, "skip") {
+		t.Errorf("other words:\n%s", got)
+	}
+	s.ok("job", "modify", "job4", "--every", "sunday")
+	s.fails(2, "--every: \"mondy\" is not understood here", "job", "add", "x", "--every", "mondy at 13:15", "--command", "true")
+	s.fails(2, "write monday, at column 1", "job", "add", "x", "--every", "mondy at 13:15", "--command", "true")
+	s.fails(2, "--fold", "job", "add", "x", "--every", "5 minutes", "--fold", "both", "--command", "true")
 }
 
 func TestAFolderIsTakenFromWhereItIsTyped(t *testing.T) {

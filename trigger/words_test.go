@@ -429,3 +429,40 @@ func TestNextOfCalendarsAndWordsDoesNotAllocate(t *testing.T) {
 		}
 	}
 }
+
+// What an interval can say is the same trigger, whichever way it was said.
+func TestALengthInWordsIsAnInterval(t *testing.T) {
+	for _, o := range []trigger.ParseOptions{
+		{}, {Zone: "America/New_York"}, {Start: "2026-03-01"}, {Start: "2026-03-01 10:00", End: "2027-01-01", Zone: "Europe/Berlin"},
+		{End: "2027-01-01T00:00:00Z"}, {Start: "2026-03-01T00:00:00Z", End: "2027-01-01 12:00"}, {Start: "2026-03-29 02:30"},
+	} {
+		words, err := trigger.Parse("every", "every 90 minutes", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		interval, err := trigger.Parse("interval", "90 minutes", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := encoded(t, words), encoded(t, interval); a != b {
+			t.Errorf("%+v:\n%s\n%s", o, a, b)
+		}
+		built, err := trigger.Words("every 90 minutes", trigger.EveryOptions{StartText: o.Start, EndText: o.End})
+		if err != nil {
+			t.Fatal(err)
+		}
+		loc := zone(t, "Europe/Berlin")
+		if o.Zone != "" {
+			loc = zone(t, o.Zone)
+		}
+		want, fault := interval.(ruqi.Binder).Bind(loc, instant(t, "2026-02-01T00:00:00Z"), "")
+		for _, trig := range []ruqi.Binder{words.(ruqi.Binder), built} {
+			got, err := trig.Bind(loc, instant(t, "2026-02-01T00:00:00Z"), "")
+			if (err == nil) != (fault == nil) || err != nil && err.Error() != fault.Error() {
+				t.Errorf("%+v: %v, and the interval %v", o, err, fault)
+			} else if err == nil && encoded(t, got) != encoded(t, want) {
+				t.Errorf("%+v:\n%s\n%s", o, encoded(t, got), encoded(t, want))
+			}
+		}
+	}
+}

@@ -348,6 +348,29 @@ func TestAPatchOfATriggerKeepsWhatStillFits(t *testing.T) {
 		"what the change takes away is gone": {
 			bound("interval", "1h", spanned), `{"kind":"cron","expr":"0 3 * * *","end":null}`, map[string]any{"start": "2026-12-01T00:00:00+01:00", "end": nil},
 		},
+		"words after cron keep zone, start and end": {
+			bound("cron", "0 3 * * *", spanned), `{"kind":"every","text":"every monday at 13:15"}`,
+			map[string]any{"kind": "every", "zone": "Europe/Berlin", "start": "2026-12-01T00:00:00+01:00", "end": "2027-01-01T00:00:00+01:00"},
+		},
+		"a calendar after words keeps them too": {
+			bound("every", "every monday at 13:15", spanned), `{"kind":"calendar","days":2}`,
+			map[string]any{"kind": "calendar", "days": 2.0, "zone": "Europe/Berlin", "start": "2026-12-01", "end": "2027-01-01"},
+		},
+		"other words have no use for anchor and seed": {
+			bound("every", "every 5 to 10 minutes", trigger.ParseOptions{}), `{"text":"every weekday"}`, map[string]any{"text": "every weekday at 00:00", "anchor": nil, "seed": nil},
+		},
+		"other bounds of a random interval leave them": {
+			bound("every", "every 5 to 10 minutes", trigger.ParseOptions{}), `{"text":"every 1 to 2 hours"}`, map[string]any{"anchor": "2026-11-01T01:00:00+01:00", "seed": "x"},
+		},
+		"an end in the words takes the place of the end": {
+			bound("every", "every monday at 13:15", spanned), `{"text":"every monday at 13:15 UNTIL 2028-01-01"}`, map[string]any{"start": "2026-12-01", "end": "2028-01-01"},
+		},
+		"words without an end leave it": {
+			bound("every", "every monday at 13:15", spanned), `{"text":"every tuesday"}`, map[string]any{"text": "every tuesday at 00:00", "end": "2027-01-01"},
+		},
+		"a start takes the place of a calendar's anchor": {
+			bound("calendar", "days=2", trigger.ParseOptions{}), `{"start":"2026-12-01"}`, map[string]any{"anchor": nil, "start": "2026-12-01"},
+		},
 	} {
 		job := full(t)
 		job.Trigger = c.old

@@ -95,6 +95,11 @@ func (p *parser) pair(w word) (place int, value, after word, fault *Error) {
 	return place, value.trim(), after, fault
 }
 
+// besides are the other keywords of APScheduler's CronTrigger.
+var besides = map[string]string{
+	"start_date": "the start is", "end_date": "the end is", "timezone": "the zone is", "jitter": "the jitter is a policy of the job,",
+}
+
 // unknown refuses a word that is no field. The error has its name as the field
 // where that is one word of letters.
 func (p *parser) unknown(w word) *Error {
@@ -105,6 +110,10 @@ func (p *parser) unknown(w word) *Error {
 	fault := &Error{Field: "expression", Column: w.column, Read: cut(w.text), Accepted: strings.Join(names, ", ")}
 	if len(w.text) <= mostRead && strings.Trim(strings.ToLower(w.text), "abcdefghijklmnopqrstuvwxyz_") == "" {
 		fault.Field = w.text
+	}
+	if beside := besides[w.text]; beside != "" {
+		fault.Reason = shown(w.text) + " is no field of the expression; " + beside + " given beside it"
+		return fault
 	}
 	fault.Reason = shown(w.text) + " is not a field"
 	if len(w.text) <= mostRead {

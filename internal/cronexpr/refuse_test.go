@@ -71,6 +71,7 @@ func TestErrorsOfTheOtherDialectsNameFieldColumnAndTheRightSpelling(t *testing.T
 		{"fields", "month=2 day=30", "day", 13, ""},
 		{"fields", "year=2025 week=53", "week", 16, ""},
 		{"fields", "TZ=UTC hour=1", "TZ", 1, ""},
+		{"fields", "hour=1 start_date=2026-01-01", "start_date", 8, ""},
 		{"crontab", "0 0 * * mno", "day_of_week", 9, "mon"},
 		{"crontab", "0 0 * * tues", "day_of_week", 9, "tue"},
 		{"crontab", "0 0 1 jann *", "month", 7, "jan"},
