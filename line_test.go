@@ -57,7 +57,7 @@ func TestOutputIsSeenAfterALongRest(t *testing.T) {
 			fmt.Fprint(ruqi.Output(ctx), "written late")
 			return sleeping(10 * time.Second)(ctx)
 		}
-		w.add(ruqi.JobSpec{ID: "rare", Trigger: trigger.Every(time.Hour), Task: ruqi.Do(task)})
+		w.add(ruqi.JobSpec{ID: "rare", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(task)})
 		w.start()
 		defer w.stop()
 		time.Sleep(7 * time.Second)

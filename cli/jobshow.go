@@ -88,6 +88,9 @@ func (a *app) showJob(job ruqi.Job) error {
 	}
 	t.row("next", clock(job.NextDue, zone))
 	t.row("trigger", triggerText(job.Trigger))
+	if words, ok := job.Trigger.(ruqi.Describer); ok {
+		t.row("fires", words.Describe(ruqi.English))
+	}
 	// What the line above says, and what is as it is for everybody.
 	t.members(shape.Trigger, "kind", "expr", "dialect", "every", "text", "years", "months", "weeks", "days", "hour", "minute", "second", "zone", "gap=run_after", "fold=auto")
 	t.lines("task", taskText(job.Task))

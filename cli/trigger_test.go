@@ -123,3 +123,11 @@ func TestCommandsAboutATriggerTellEveryFaultByItsFlag(t *testing.T) {
 		}
 	}
 }
+
+func TestAJobIsShownWithItsTriggerInWords(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	s.ok("job", "add", "report", "--cron", "30 2 * * mon-fri", "--tz", "Asia/Tokyo", "--command", "true")
+	if got := s.ok("job", "get", "report"); !strings.Contains(got, "at 02:30 on Monday to Friday, Asia/Tokyo time\n") {
+		t.Errorf("got %s", got)
+	}
+}
