@@ -124,6 +124,9 @@ func (l *lease) isOver() bool {
 
 // register begins a new life of this instance in the store.
 func (s *Scheduler) register(ctx context.Context) error {
+	if err := s.learn(ctx); err != nil { // before the first claim, which could not read jobs that use calendars
+		return fmt.Errorf("register instance %s: %w", s.options.Instance, err)
+	}
 	if err := s.beat(ctx, 0); err != nil {
 		return fmt.Errorf("register instance %s: %w", s.options.Instance, err)
 	}
@@ -415,7 +418,7 @@ func (s *Scheduler) lose(now time.Time, dead Run, job *JobRecord, why string) Do
 	if job == nil {
 		return done
 	}
-	if spec, err := s.specOf(job); err == nil {
+	if spec, err := s.specOf(job); err == nil || triggerAlone(err) {
 		done.Again = nextAttempt(&dead, spec, now)
 		done.RemoveJob = spec.Policy.DeleteWhenFinished
 	}

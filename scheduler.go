@@ -33,6 +33,7 @@ type Scheduler struct {
 	runs     activeRuns
 	finished finishQueue
 	unread   unreadJobs
+	follower follower
 	watch    clockWatch
 
 	hard      chan struct{} // closed by Abort
@@ -91,6 +92,7 @@ func New(store JobStore, registry *Registry, options Options) (*Scheduler, error
 	s.runs.used = map[string]int{}
 	s.runs.byID = map[int64]*activeRun{}
 	s.watch.log = options.Logger
+	s.follower.asks, s.follower.turn = make(chan struct{}, 1), make(chan struct{}, 1)
 	return s, nil
 }
 
@@ -129,6 +131,9 @@ func (s *Scheduler) startLoops() {
 	s.loops.Go(func() { s.rescueLoop(ctx) })
 	s.loops.Go(func() { s.finishLoop(ctx) })
 	s.loops.Go(func() { s.outputLoop(ctx) })
+	if s.options.Calendars != nil {
+		s.loops.Go(func() { s.followLoop(ctx) })
+	}
 }
 
 // Run starts the scheduler, waits until ctx ends, and shuts down, which takes up to
@@ -158,6 +163,7 @@ func (s *Scheduler) Resume() {
 
 // Wakeup implements Operations.
 func (s *Scheduler) Wakeup(context.Context) error {
+	s.follower.wake()
 	s.kick()
 	return nil
 }
@@ -277,6 +283,9 @@ func (s *Scheduler) endTick() error {
 func (s *Scheduler) tick(ctx context.Context) (int, error) {
 	total := 0
 	var first time.Time
+	if err := s.follow(ctx); err != nil {
+		return 0, err
+	}
 	for {
 		claimed, started, err := s.claim(ctx)
 		if err != nil {
