@@ -2,9 +2,12 @@ package trigger
 
 import "github.com/ruqi-dev/ruqi"
 
-// Register teaches a registry the kinds of this package: cron, interval and date.
-// It panics if one of them is taken.
-func Register(r *ruqi.Registry) {
+// Register teaches a registry the kinds of this package: cron, interval and date. Triggers that name a calendar are refused; see
+// RegisterWith. It panics if one of them is taken.
+func Register(r *ruqi.Registry) { RegisterWith(r, nil) }
+
+// RegisterWith is Register with a source of the calendars that triggers name.
+func RegisterWith(r *ruqi.Registry, source CalendarSource) {
 	r.RegisterTrigger("cron", DecodeCron)
 	r.RegisterTrigger("interval", DecodeInterval)
 	r.RegisterTrigger("date", DecodeDate)

@@ -1,0 +1,197 @@
+package daycal
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/object"
+)
+
+// What a calendar may hold.
+const (
+	maxBytes = 1 << 20 // of its text: the holidays of a country for fifty years have a tenth of it
+	maxDepth = 8       // calendars within calendars; people write two
+)
+
+// weekdayNames are in the order of a week.
+var weekdayNames = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
+
+// Parse reads a calendar. The error is an *ruqi.InvalidError with every fault; the pointers are those of the JSON form ("/dates/0").
+func Parse(data []byte) (*Calendar, error) {
+	if len(data) > maxBytes {
+		return nil, ruqi.Invalid("", "", "a calendar of %d bytes; %d are the most", len(data), maxBytes)
+	}
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+	var faults ruqi.Faults
+	c := parseObject(data, 1, &faults)
+	if err := faults.Err(); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+func parseObject(data []byte, depth int, faults *ruqi.Faults) *Calendar {
+	c := &Calendar{}
+	if depth > maxDepth {
+		faults.Add("", "", "calendars are nested more than %d deep", maxDepth)
+		return c
+	}
+	o, err := object.Read(data, faults.Add)
+	if err != nil {
+		faults.Add("", string(data), "%v", err)
+		return c
+	}
+	c.dates = merged(readSpans(o, "dates", faults))
+	c.weekdays = readWeekdays(o, "weekdays", faults)
+	c.readYearly(o, faults)
+	if raw, ok := o.Raw("union"); ok {
+		var list []json.RawMessage
+		if err := json.Unmarshal(raw, &list); err != nil {
+			faults.Add("/union", string(raw), "not a list of calendars")
+		}
+		for i, item := range list {
+			c.union = append(c.union, below(object.Pointer("union", strconv.Itoa(i)), item, depth, faults))
+		}
+	}
+	if raw, ok := o.Raw("without"); ok {
+		c.without = below("/without", raw, depth, faults)
+	}
+	o.Done("dates", "weekdays", "yearly", "union", "without")
+	return c
+}
+
+// below reads a calendar within another.
+func below(pointer string, data []byte, depth int, faults *ruqi.Faults) *Calendar {
+	var inner ruqi.Faults
+	c := parseObject(data, depth+1, &inner)
+	faults.Merge(pointer, inner.Err())
+	return c
+}
+
+// readSpans reads a list of dates and ranges.
+func readSpans(o *object.Object, name string, faults *ruqi.Faults) (list []span) {
+	texts, _ := o.Texts(name)
+	for i, text := range texts {
+		s, err := parseSpan(text)
+		faults.Merge(object.Pointer(name, strconv.Itoa(i)), err)
+		list = append(list, s)
+	}
+	return list
+}
+
+// parseSpan reads 2026-12-25 or 2026-12-24/2027-01-01.
+func parseSpan(text string) (span, error) {
+	first, last, isRange := strings.Cut(text, "/")
+	from, err := ParseDay(first)
+	if err != nil || !isRange {
+		return span{from, from}, err
+	}
+	to, err := ParseDay(last)
+	if err == nil && to < from {
+		err = ruqi.Invalid("", text, "%q ends before it begins", clip(text))
+	}
+	return span{from, to}, err
+}
+
+func readWeekdays(o *object.Object, name string, faults *ruqi.Faults) (mask uint8) {
+	texts, _ := o.Texts(name)
+	for i, text := range texts {
+		n := slices.Index(weekdayNames, strings.ToLower(text))
+		if n < 0 {
+			faults.Add(object.Pointer(name, strconv.Itoa(i)), text, "%q is not one of %s", clip(text), strings.Join(weekdayNames, ", "))
+			continue
+		}
+		mask |= 1 << ((n + 1) % 7)
+	}
+	return mask
+}
+
+// A yearDate is a date of every year.
+type yearDate struct {
+	month time.Month
+	day   int
+}
+
+// next returns the date after; 1 January after 31 December, 1 March after 29 February.
+func (y yearDate) next() yearDate {
+	t := time.Date(2000, y.month, y.day+1, 0, 0, 0, 0, time.UTC) // a leap year
+	return yearDate{t.Month(), t.Day()}
+}
+
+func parseYearDate(text string) (yearDate, error) {
+	t, err := time.Parse("2006-01-02", "2000"+strings.TrimPrefix(text, "-"))
+	if err != nil || !strings.HasPrefix(text, "--") {
+		return yearDate{}, ruqi.Invalid("", text, "%q is not a date of every year, such as --12-25", clip(text))
+	}
+	return yearDate{t.Month(), t.Day()}, nil
+}
+
+// readYearly reads --12-25 and --12-30/--01-02.
+func (c *Calendar) readYearly(o *object.Object, faults *ruqi.Faults) {
+	texts, _ := o.Texts("yearly")
+	for i, text := range texts {
+		first, last, isRange := strings.Cut(text, "/")
+		from, err := parseYearDate(first)
+		to := from
+		if err == nil && isRange {
+			to, err = parseYearDate(last)
+		}
+		if err != nil {
+			faults.Merge(object.Pointer("yearly", strconv.Itoa(i)), err)
+			continue
+		}
+		for ; ; from = from.next() {
+			c.yearly[from.month] |= 1 << from.day
+			if from == to {
+				break
+			}
+		}
+	}
+}
+
+// MarshalJSON returns the canonical form: the members that say something in the order of the package comment, lists sorted, what
+// touches put together, no blanks. Equal forms mean equal calendars.
+func (c *Calendar) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Dates    []string    `json:"dates,omitempty"`
+		Weekdays []string    `json:"weekdays,omitempty"`
+		Yearly   []string    `json:"yearly,omitempty"`
+		Union    []*Calendar `json:"union,omitempty"`
+		Without  *Calendar   `json:"without,omitempty"`
+	}{c.dates.texts(), weekdayTexts(c.weekdays), c.yearlyTexts(), c.union, c.without})
+}
+
+func (list spans) texts() (texts []string) {
+	for _, s := range list {
+		text := s.from.String()
+		if s.to > s.from {
+			text += "/" + s.to.String()
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}
+
+func weekdayTexts(mask uint8) (texts []string) {
+	for i, name := range weekdayNames {
+		if mask>>((i+1)%7)&1 == 1 {
+			texts = append(texts, name)
+		}
+	}
+	return texts
+}
+
+func (c *Calendar) yearlyTexts() (texts []string) {
+	for month := time.January; month <= time.December; month++ {
+		for set := c.yearly[month]; set != 0; set &= set - 1 {
+			texts = append(texts, time.Date(2000, month, bits.TrailingZeros32(set), 0, 0, 0, 0, time.UTC).Format("--01-02"))
+		}
+	}
+	return texts
+}
