@@ -96,6 +96,10 @@ const maxUsers = 5
 // errKeepsNone is the answer of a scheduler that was made without Options.Calendars.
 var errKeepsNone = fmt.Errorf("this scheduler keeps no calendars (Options.Calendars): %w", ErrNotFound)
 
+// LearnCalendars reads what other processes have changed of the calendars, for who decodes a trigger next. A running
+// scheduler does so each second, and before it adds or changes a job.
+func (s *Scheduler) LearnCalendars(ctx context.Context) error { return s.learn(ctx) }
+
 // FindCalendar implements CalendarOperations.
 func (s *Scheduler) FindCalendar(ctx context.Context, name string) (Calendar, error) {
 	if s.options.Calendars == nil {

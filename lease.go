@@ -124,7 +124,9 @@ func (l *lease) isOver() bool {
 
 // register begins a new life of this instance in the store.
 func (s *Scheduler) register(ctx context.Context) error {
-	if err := s.learn(ctx); err != nil { // before the first claim, which could not read jobs that use calendars
+	// Before the first claim, which could not read jobs that use calendars. What keeps them from being read for good keeps only such
+	// jobs from running.
+	if err := s.learn(ctx); err != nil && mayPass(err) {
 		return fmt.Errorf("register instance %s: %w", s.options.Instance, err)
 	}
 	if err := s.beat(ctx, 0); err != nil {
