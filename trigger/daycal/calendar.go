@@ -3,16 +3,39 @@ package daycal
 import (
 	"math/bits"
 	"slices"
+	"sync"
 	"time"
 )
 
-// A Calendar is an immutable set of days between First and Last. The zero value is the empty set.
+// A Calendar is an immutable set of days between First and Last.
 type Calendar struct {
 	weekdays uint8      // bit w: time.Weekday w
 	yearly   [13]uint32 // by month, bit d: day d of it
 	dates    spans
+	rules    []rule
+	years    []workYear // in order
 	union    []*Calendar
 	without  *Calendar
+
+	holidays, workdays spans        // of all years
+	ruled              func() spans // the days of rules; computed when first asked for
+}
+
+// compile fills in what follows from the other fields. It is called once, before the calendar is shared.
+func (c *Calendar) compile() {
+	var holidays, workdays []span
+	for _, y := range c.years {
+		holidays = append(holidays, y.holidays...)
+		workdays = append(workdays, y.workdays...)
+	}
+	c.holidays, c.workdays = merged(holidays), merged(workdays)
+	c.ruled = sync.OnceValue(func() spans {
+		var all []span
+		for _, r := range c.rules {
+			all = append(all, r.days()...)
+		}
+		return merged(all)
+	})
 }
 
 // A span is a stretch of days, both ends included.
@@ -74,7 +97,7 @@ func (c *Calendar) Contains(d Day) bool {
 
 // has is Contains without what is taken away.
 func (c *Calendar) has(d Day) bool {
-	if c.weekdays>>d.Weekday()&1 == 1 || c.hasYearly(d) || c.dates.contains(d) {
+	if c.weekdays>>d.Weekday()&1 == 1 || c.hasYearly(d) || c.dates.contains(d) || c.holidays.contains(d) || c.ruled().contains(d) {
 		return true
 	}
 	for _, u := range c.union {
@@ -94,27 +117,27 @@ func (c *Calendar) hasYearly(d Day) bool {
 }
 
 // takes reports whether the day is taken away from what has says.
-func (c *Calendar) takes(d Day) bool { return c.without != nil && c.without.Contains(d) }
+func (c *Calendar) takes(d Day) bool {
+	return c.workdays.contains(d) || c.without != nil && c.without.Contains(d)
+}
 
 // NextIn returns the first day of the calendar after a day. ok is false when there is none within 400 years.
 func (c *Calendar) NextIn(after Day) (d Day, ok bool) {
 	d = max(after, First-1) + 1
-	limit := min(Last, d+era)
-	for d <= limit {
-		if d = c.candidate(d, limit); d > limit {
-			return 0, false
+	for limit := min(Last, d+era); d <= limit; d++ {
+		if d = c.nextHad(d); d > limit {
+			break
 		}
 		if !c.takes(d) {
 			return d, true
 		}
-		d++
 	}
 	return 0, false
 }
 
-// candidate returns the first day at or after d for which has is true; a later one than limit for none until then.
-func (c *Calendar) candidate(d, limit Day) Day {
-	best := c.dates.next(d)
+// nextHad returns the first day at or after d for which has is true; Last+1 for none.
+func (c *Calendar) nextHad(d Day) Day {
+	best := min(c.dates.next(d), c.holidays.next(d), c.ruled().next(d))
 	if c.weekdays != 0 {
 		twoWeeks := uint16(c.weekdays)<<7 | uint16(c.weekdays)
 		best = min(best, d+Day(bits.TrailingZeros16(twoWeeks>>d.Weekday())))
@@ -127,19 +150,18 @@ func (c *Calendar) candidate(d, limit Day) Day {
 			best = min(best, next)
 		}
 	}
-	if best > limit {
-		return limit + 1
-	}
 	return best
 }
 
-// nextYearly returns the first yearly day at or after d: within the eight years that 29 February may be away.
+// leapMonths is how many months 29 February may be away: eight years of them, around 1900.
+const leapMonths = 8*12 + 1
+
+// nextYearly returns the first yearly day at or after d.
 func (c *Calendar) nextYearly(d Day) Day {
 	year, month, day := d.Time().Date()
-	for range 8*12 + 1 {
+	for range leapMonths {
 		for set := c.yearly[month] >> day << day; set != 0; set &= set - 1 {
-			n := bits.TrailingZeros32(set)
-			if found := NewDay(year, month, n); found.Time().Month() == month {
+			if found := NewDay(year, month, bits.TrailingZeros32(set)); found.Time().Month() == month {
 				return found
 			}
 		}
@@ -150,22 +172,62 @@ func (c *Calendar) nextYearly(d Day) Day {
 	return Last + 1
 }
 
-// NextOut returns the first day after a day that is not in the calendar. ok is false when there is none within 400 years.
-func (c *Calendar) NextOut(after Day) (d Day, ok bool) {
-	d = max(after, First-1) + 1
-	for limit := min(Last, d+era); d <= limit; d++ {
-		if !c.Contains(d) {
+// PrevIn returns the last day of the calendar before a day. ok is false when there is none within 400 years.
+func (c *Calendar) PrevIn(before Day) (d Day, ok bool) {
+	d = min(before, Last+1) - 1
+	for limit := max(First, d-era); d >= limit; d-- {
+		if d = c.prevHad(d); d < limit {
+			break
+		}
+		if !c.takes(d) {
 			return d, true
 		}
 	}
 	return 0, false
 }
 
-// PrevIn returns the last day of the calendar before a day. ok is false when there is none within 400 years.
-func (c *Calendar) PrevIn(before Day) (d Day, ok bool) {
-	d = min(before, Last+1) - 1
-	for limit := max(First, d-era); d >= limit; d-- {
-		if c.Contains(d) {
+// prevHad returns the last day at or before d for which has is true; First-1 for none.
+func (c *Calendar) prevHad(d Day) Day {
+	best := max(c.dates.prev(d), c.holidays.prev(d), c.ruled().prev(d))
+	if c.weekdays != 0 {
+		twoWeeks := uint16(c.weekdays)<<7 | uint16(c.weekdays)
+		back := bits.LeadingZeros16(twoWeeks << (15 - 7 - d.Weekday()))
+		best = max(best, d-Day(back))
+	}
+	if c.yearly != [13]uint32{} {
+		best = max(best, c.prevYearly(d))
+	}
+	for _, u := range c.union {
+		if prev, ok := u.PrevIn(d + 1); ok {
+			best = max(best, prev)
+		}
+	}
+	return best
+}
+
+// prevYearly returns the last yearly day at or before d.
+func (c *Calendar) prevYearly(d Day) Day {
+	year, month, day := d.Time().Date()
+	for range leapMonths {
+		for set := c.yearly[month] << (31 - day) >> (31 - day); set != 0; {
+			n := 31 - bits.LeadingZeros32(set)
+			if found := NewDay(year, month, n); found.Time().Month() == month {
+				return found
+			}
+			set &^= 1 << n
+		}
+		if month, day = month-1, 31; month < time.January {
+			year, month = year-1, time.December
+		}
+	}
+	return First - 1
+}
+
+// NextOut returns the first day after a day that is not in the calendar. ok is false when there is none within 400 years.
+func (c *Calendar) NextOut(after Day) (d Day, ok bool) {
+	d = max(after, First-1) + 1
+	for limit := min(Last, d+era); d <= limit; d++ {
+		if !c.Contains(d) {
 			return d, true
 		}
 	}

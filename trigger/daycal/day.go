@@ -31,9 +31,14 @@ func DayAt(t time.Time) Day {
 	return NewDay(year, month, day)
 }
 
-// dayOf returns the day of a midnight in UTC.
+// dayOf returns the date of an instant in UTC, or the day before First or after Last.
 func dayOf(t time.Time) Day {
-	return Day(min(max(t.Unix()/daySeconds, int64(First)-1), int64(Last)+1))
+	s := t.Unix()
+	d := s / daySeconds
+	if s < d*daySeconds {
+		d--
+	}
+	return Day(min(max(d, int64(First)-1), int64(Last)+1))
 }
 
 // ParseDay reads a date such as 2026-12-25. The error is an *ruqi.InvalidError at the pointer "".

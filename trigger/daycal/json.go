@@ -22,14 +22,22 @@ const (
 // weekdayNames are in the order of a week.
 var weekdayNames = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 
-// Parse reads a calendar. The error is an *ruqi.InvalidError with every fault; the pointers are those of the JSON form ("/dates/0").
+// Parse reads a calendar: its JSON form, an iCalendar file (.ics), or a file with the holidays and make-up working days of a year. The error is an *ruqi.InvalidError with every fault; the pointers are those of the JSON form ("/dates/0").
 func Parse(data []byte) (*Calendar, error) {
 	if len(data) > maxBytes {
 		return nil, ruqi.Invalid("", "", "a calendar of %d bytes; %d are the most", len(data), maxBytes)
 	}
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
 	var faults ruqi.Faults
-	c := parseObject(data, 1, &faults)
+	var c *Calendar
+	if isCalendarFile(data) {
+		c = parseFile(data, &faults)
+	} else if listed, ok := parseYearFiles(data, &faults); ok {
+		c = listed
+	} else {
+		faults = ruqi.Faults{}
+		c = parseObject(data, 1, &faults)
+	}
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
@@ -38,6 +46,7 @@ func Parse(data []byte) (*Calendar, error) {
 
 func parseObject(data []byte, depth int, faults *ruqi.Faults) *Calendar {
 	c := &Calendar{}
+	defer c.compile()
 	if depth > maxDepth {
 		faults.Add("", "", "calendars are nested more than %d deep", maxDepth)
 		return c
@@ -50,6 +59,8 @@ func parseObject(data []byte, depth int, faults *ruqi.Faults) *Calendar {
 	c.dates = merged(readSpans(o, "dates", faults))
 	c.weekdays = readWeekdays(o, "weekdays", faults)
 	c.readYearly(o, faults)
+	c.readYears(o, faults)
+	c.readRules(o, faults)
 	if raw, ok := o.Raw("union"); ok {
 		var list []json.RawMessage
 		if err := json.Unmarshal(raw, &list); err != nil {
@@ -62,7 +73,7 @@ func parseObject(data []byte, depth int, faults *ruqi.Faults) *Calendar {
 	if raw, ok := o.Raw("without"); ok {
 		c.without = below("/without", raw, depth, faults)
 	}
-	o.Done("dates", "weekdays", "yearly", "union", "without")
+	o.Done("dates", "weekdays", "yearly", "years", "rules", "union", "without")
 	return c
 }
 
@@ -160,29 +171,39 @@ func (c *Calendar) readYearly(o *object.Object, faults *ruqi.Faults) {
 func (c *Calendar) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Dates    []string    `json:"dates,omitempty"`
-		Weekdays []string    `json:"weekdays,omitempty"`
+		Weekdays []string    `json:"weekdays,omitzero"`
 		Yearly   []string    `json:"yearly,omitempty"`
+		Years    yearsJSON   `json:"years,omitempty"`
+		Rules    []rule      `json:"rules,omitempty"`
 		Union    []*Calendar `json:"union,omitempty"`
 		Without  *Calendar   `json:"without,omitempty"`
-	}{c.dates.texts(), weekdayTexts(c.weekdays), c.yearlyTexts(), c.union, c.without})
+	}{c.dates.texts(), c.weekdayTexts(), c.yearlyTexts(), c.years, c.rules, c.union, c.without})
+}
+
+// String returns 2026-12-25 or 2026-12-24/2027-01-01.
+func (s span) String() string {
+	if s.to == s.from {
+		return s.from.String()
+	}
+	return s.from.String() + "/" + s.to.String()
 }
 
 func (list spans) texts() (texts []string) {
 	for _, s := range list {
-		text := s.from.String()
-		if s.to > s.from {
-			text += "/" + s.to.String()
-		}
-		texts = append(texts, text)
+		texts = append(texts, s.String())
 	}
 	return texts
 }
 
-func weekdayTexts(mask uint8) (texts []string) {
+// weekdayTexts returns the names; an empty list, and not none, where years would fill in the usual weekend.
+func (c *Calendar) weekdayTexts() (texts []string) {
 	for i, name := range weekdayNames {
-		if mask>>((i+1)%7)&1 == 1 {
+		if c.weekdays>>((i+1)%7)&1 == 1 {
 			texts = append(texts, name)
 		}
+	}
+	if texts == nil && len(c.years) > 0 {
+		texts = []string{}
 	}
 	return texts
 }
