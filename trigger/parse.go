@@ -35,6 +35,7 @@ type ParseOptions struct {
 //     "1h30m", "2d"; or "weeks= days= hours= minutes= seconds= start_date=
 //     end_date=" with whole numbers, a value with a blank in single quotes.
 //   - date: what DateText reads, "now", or "in 5 minutes".
+//   - any, all, except, only: the trigger's JSON.
 //
 // The error is an *ruqi.InvalidError with every fault; its pointers are those of
 // the JSON form, and its messages begin with the name of the part.
@@ -57,8 +58,11 @@ func Parse(kind, text string, o ParseOptions) (ruqi.Trigger, error) {
 	case "date":
 		o.refuse(&faults, kind, "gap", o.Gap, "fold", o.Fold, "dialect", o.Dialect, "start", o.Start, "end", o.End)
 		t, err = parseDate(text, loc, o)
+	case "any", "all", "except", "only":
+		o.refuse(&faults, kind, "gap", o.Gap, "fold", o.Fold, "dialect", o.Dialect, "start", o.Start, "end", o.End)
+		t, err = parseComposite(kind, text, loc)
 	default:
-		err = ruqi.Invalid("/kind", kind, "%q is not one of cron, interval, date", clip(kind))
+		err = ruqi.Invalid("/kind", kind, "%q is not one of cron, interval, date, any, all, except, only", clip(kind))
 	}
 	faults.Merge("", err)
 	if err := faults.Err(); err != nil {

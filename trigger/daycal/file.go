@@ -77,22 +77,22 @@ func parseFile(data []byte, faults *ruqi.Faults) *Calendar {
 
 // An event is what counts of a VEVENT.
 type event struct {
-	line         int // of its BEGIN
-	uid          string
-	from         Day
-	length       int // days
-	clock        time.Duration  // of the begin, since midnight
-	zone         *time.Location // of the begin
-	rules        []string
-	also         []Day
-	except       []span
-	replaces     *span // the occurrence of a series in whose place it stands
-	cancelled    bool
-	started      bool
-	end          stamp
-	lasts        time.Duration
-	timed        bool // it begins at a time of day
-	hasEnd       bool
+	line      int // of its BEGIN
+	uid       string
+	from      Day
+	length    int            // days
+	clock     time.Duration  // of the begin, since midnight
+	zone      *time.Location // of the begin
+	rules     []string
+	also      []Day
+	except    []span
+	replaces  *span // the occurrence of a series in whose place it stands
+	cancelled bool
+	started   bool
+	end       stamp
+	lasts     time.Duration
+	timed     bool // it begins at a time of day
+	hasEnd    bool
 }
 
 // localUntil rewrites UNTIL, which is in UTC for an event with a time of day, as the last date on which the event may begin.

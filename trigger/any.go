@@ -1,0 +1,241 @@
+package trigger
+
+import (
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+)
+
+// An AnyTrigger fires whenever one of its parts does; where several fire at one instant, once. It implements ruqi.Binder, ruqi.Bound,
+// ruqi.Stepper, ruqi.Ender, ruqi.Elapser, ruqi.Matcher, ruqi.Describer and ruqi.Explainer. A job with several triggers is a job
+// with one of this kind.
+type AnyTrigger struct {
+	of    []ruqi.Trigger
+	zone  *zone // nil until bound
+	fault error // told by Bind
+}
+
+var (
+	_ ruqi.Binder    = (*AnyTrigger)(nil)
+	_ ruqi.Bound     = (*AnyTrigger)(nil)
+	_ ruqi.Stepper   = (*AnyTrigger)(nil)
+	_ ruqi.Ender     = (*AnyTrigger)(nil)
+	_ ruqi.Elapser   = (*AnyTrigger)(nil)
+	_ ruqi.Matcher   = (*AnyTrigger)(nil)
+	_ ruqi.Describer = (*AnyTrigger)(nil)
+	_ ruqi.Explainer = (*AnyTrigger)(nil)
+)
+
+// Any returns a trigger that fires whenever one of the given ones does. Parts without a zone live in the one it is bound in, which is
+// also the one that its times are shown in. What is wrong is told by Bind.
+func Any(of ...ruqi.Trigger) *AnyTrigger { return newAny(of, nil) }
+
+func newAny(of []ruqi.Trigger, z *zone) *AnyTrigger {
+	t := &AnyTrigger{of: append([]ruqi.Trigger(nil), of...), zone: z}
+	var faults ruqi.Faults
+	if len(of) == 0 {
+		faults.Add("/of", "", "empty; it takes at least one")
+	}
+	checkParts(t, listPointer("of"), &faults)
+	t.fault = faults.Err()
+	return t
+}
+
+func (t *AnyTrigger) parts() ([]ruqi.Trigger, []Part) { return t.of, nil }
+
+// Kind returns "any".
+func (t *AnyTrigger) Kind() string { return "any" }
+
+// String returns the canonical text, which is the canonical JSON.
+func (t *AnyTrigger) String() string { return textOf(t) }
+
+// Bind binds every part, in the trigger's zone if it has one, else in the given one. The error is an *ruqi.InvalidError.
+func (t *AnyTrigger) Bind(loc *time.Location, anchor time.Time, seed string) (ruqi.Trigger, error) {
+	if t.fault != nil {
+		return nil, t.fault
+	}
+	z, of, err := bindIn(t.zone, t.of, loc, anchor, seed)
+	if err != nil {
+		return nil, err
+	}
+	return &AnyTrigger{of: of, zone: z}, nil
+}
+
+// bindIn binds parts in a zone of their own, or in a given one.
+func bindIn(z *zone, of []ruqi.Trigger, loc *time.Location, anchor time.Time, seed string) (*zone, []ruqi.Trigger, error) {
+	var faults ruqi.Faults
+	if z == nil {
+		var err error
+		z, err = zoneOf(loc)
+		if faults.Merge("/zone", err); err != nil {
+			return nil, nil, faults.Err()
+		}
+	}
+	of, err := bindList("of", of, z.loc, anchor, seed)
+	return z, of, err
+}
+
+// Binding returns the zone and the anchor that the parts were bound with, nil and the zero time where there is none.
+func (t *AnyTrigger) Binding() (*time.Location, time.Time) { return bindingOf(t.zone, t.of) }
+
+func bindingOf(z *zone, of []ruqi.Trigger) (*time.Location, time.Time) {
+	if z == nil {
+		return nil, time.Time{}
+	}
+	return z.loc, anchorIn(of)
+}
+
+// EndTime returns the latest end of the parts; there is none unless all have one.
+func (t *AnyTrigger) EndTime() (end time.Time, ok bool) {
+	if t.fault != nil {
+		return time.Time{}, false
+	}
+	for _, part := range t.of {
+		e, is := part.(ruqi.Ender)
+		if !is {
+			return time.Time{}, false
+		}
+		at, has := e.EndTime()
+		if !has {
+			return time.Time{}, false
+		}
+		if !ok || at.After(end) {
+			end, ok = at, true
+		}
+	}
+	return end, ok
+}
+
+// Reanchor moves every part. ok is false unless all of them count elapsed time from an anchor: beside times of day, which do not come
+// again when the clock is set back, nothing is moved.
+func (t *AnyTrigger) Reanchor(anchor time.Time) (ruqi.Trigger, bool) {
+	moved, ok := reanchorList(t.of, anchor)
+	if !ok || t.fault != nil {
+		return nil, false
+	}
+	return &AnyTrigger{of: moved, zone: t.zone}, true
+}
+
+// Next returns the first fire time of any part strictly after the instant after.
+func (t *AnyTrigger) Next(after time.Time) (first time.Time, ok bool) {
+	if t.fault != nil {
+		return time.Time{}, false
+	}
+	for _, part := range t.of {
+		if at, has := part.Next(after); has && (!ok || at.Before(first)) {
+			first, ok = at, true
+		}
+	}
+	if !ok {
+		return time.Time{}, false
+	}
+	return first.In(t.zone.location()), true
+}
+
+// Prev returns the last fire time of any part strictly before the instant before.
+func (t *AnyTrigger) Prev(before time.Time) (time.Time, bool) {
+	if t.fault != nil {
+		return time.Time{}, false
+	}
+	until := clampMicros(before, true)
+	last, ok := int64(0), false
+	for _, part := range t.of {
+		if at, has := prevMicros(part, until); has && (!ok || at > last) {
+			last, ok = at, true
+		}
+	}
+	if !ok {
+		return time.Time{}, false
+	}
+	return t.zone.timeMicro(last), true
+}
+
+// Count returns how many fire times lie in (after, until]; negative when they are more than ten thousand, which are not counted, since
+// those that several parts have in common count once.
+func (t *AnyTrigger) Count(after, until time.Time) int64 {
+	from, to := clampMicros(after, false), clampMicros(until, false)
+	switch {
+	case t.fault != nil || from >= to:
+		return 0
+	case len(t.of) == 1:
+		return countMicros(t.of[0], from, to)
+	}
+	return walkCount(t, from, to)
+}
+
+// Matches reports whether one of the parts fires at exactly this instant.
+func (t *AnyTrigger) Matches(at time.Time) bool {
+	micros, ok := wholeMicros(at)
+	if !ok || t.fault != nil {
+		return false
+	}
+	for _, part := range t.of {
+		if firesAt(part, micros) {
+			return true
+		}
+	}
+	return false
+}
+
+// Describe lists the parts.
+func (t *AnyTrigger) Describe(in ruqi.Language) string {
+	if in == ruqi.Chinese {
+		return describeList(t.of, in, "；以及")
+	}
+	return describeList(t.of, in, "; and also ")
+}
+
+// Explain returns what rules the instant out of each part.
+func (t *AnyTrigger) Explain(at time.Time) (rulings []ruqi.Ruling) {
+	if t.Matches(at) {
+		return nil
+	}
+	for i, part := range t.of {
+		rulings = append(rulings, explainPart(part, at, pathOf("of", i))...)
+	}
+	return rulings
+}
+
+// MarshalJSON returns the canonical encoding:
+//
+//	{"kind":"any","zone":"Europe/Berlin","of":[{"kind":"cron",…},{"kind":"interval",…}]}
+//
+// in one line; zone is null before Bind. For a wrong trigger it returns the fault.
+func (t *AnyTrigger) MarshalJSON() ([]byte, error) {
+	if t.fault != nil {
+		return nil, t.fault
+	}
+	return listJSON(t.Kind(), t.zone, t.of)
+}
+
+// any decodes the JSON form.
+func (r reader) any(data []byte) (ruqi.Trigger, error) {
+	z, of, err := r.zoneAndList(data, "any")
+	if err != nil {
+		return nil, err
+	}
+	t := newAny(of, z)
+	if t.fault != nil {
+		return nil, t.fault
+	}
+	return t, nil
+}
+
+// zoneAndList decodes what any and all are made of.
+func (r reader) zoneAndList(data []byte, kind string) (*zone, []ruqi.Trigger, error) {
+	d, err := r.object(data, kind)
+	if err != nil {
+		return nil, nil, err
+	}
+	var z *zone
+	if loc := d.zone(); loc != nil {
+		z, err = zoneOf(loc)
+		d.faults.Merge("/zone", err)
+	}
+	of, err := r.list(d, "of")
+	if err != nil {
+		return nil, nil, err
+	}
+	d.Done("kind", "zone", "of")
+	return z, of, d.faults.Err()
+}

@@ -1,0 +1,267 @@
+package trigger
+
+import "github.com/ruqi-dev/ruqi/trigger/daycal"
+
+// maxMoved is how many days away a fire time may be moved to. A year is more than any holiday lasts.
+const maxMoved = 366
+
+// stays reports whether fire times on a day stay there.
+func (s *sieve) stays(d daycal.Day) bool { return s.holdsDay(d) == s.keeps && s.zone.shows(d) }
+
+// nextStay returns the first day after d whose fire times stay.
+func (s *sieve) nextStay(d daycal.Day) (daycal.Day, bool) {
+	for {
+		next, ok := s.nextDay(d, s.keeps)
+		if !ok || s.zone.shows(next) {
+			return next, ok
+		}
+		d = next
+	}
+}
+
+// prevStay returns the last day before d whose fire times stay.
+func (s *sieve) prevStay(d daycal.Day) (daycal.Day, bool) {
+	for {
+		prev, ok := s.prevDay(d, s.keeps)
+		if !ok || s.zone.shows(prev) {
+			return prev, ok
+		}
+		d = prev
+	}
+}
+
+// target returns the day to which fire times on a day belong: itself, or the one they are moved to, however far away.
+func (s *sieve) target(d daycal.Day) (daycal.Day, bool) {
+	switch {
+	case s.stays(d):
+		return d, true
+	case s.otherwise == ElseNext:
+		return s.nextStay(d)
+	}
+	return s.prevStay(d)
+}
+
+// sources returns the days whose fire times are moved to a day; first > last when there are none.
+func (s *sieve) sources(d daycal.Day) (first, last daycal.Day) {
+	if s.otherwise == ElseNext {
+		first = d - maxMoved
+		if prev, ok := s.prevStay(d); ok {
+			first = max(first, prev+1)
+		}
+		return first, d - 1
+	}
+	last = d + maxMoved
+	if next, ok := s.nextStay(d); ok {
+		last = min(last, next-1)
+	}
+	return d + 1, last
+}
+
+// moved returns the instant to which a fire time on a day that is left out is moved.
+func (s *sieve) moved(at int64) (int64, bool) {
+	from := s.zone.day(at)
+	to, ok := s.target(from)
+	if !ok || max(to-from, from-to) > maxMoved {
+		return 0, false
+	}
+	t := floorSeconds(at)
+	clock := at + s.zone.at(t).off*microsecond - int64(from)*dayMicros
+	return s.place(to, clock), true
+}
+
+// place returns the instant at which the wall clock shows a time of a day, in microseconds since midnight: the first of two, or the
+// first after the gap that it falls into.
+func (s *sieve) place(d daycal.Day, clock int64) int64 {
+	wall := int64(d)*dayMicros + clock
+	t, gap, ok := s.zone.instant(floorSeconds(wall))
+	if !ok {
+		return gap.begin * microsecond
+	}
+	return t*microsecond + wall - floorSeconds(wall)*microsecond
+}
+
+// nextMoved returns the first fire time after an instant where those on days that are left out are moved.
+func (s *sieve) nextMoved(after int64) (int64, bool) {
+	d := s.zone.day(after) - 1 // the clock may go back to it
+	if !s.stays(d) || s.zone.endOf(d) <= after {
+		next, ok := s.nextStay(d)
+		if !ok {
+			return 0, false
+		}
+		d = next
+	}
+	limit := s.zone.day(after) + searchSeconds/daySeconds
+	for d <= limit {
+		at, found := s.firstOn(d, after)
+		next, more := s.nextStay(d)
+		if found {
+			if more && at >= s.zone.startOf(next) { // the clock goes back over midnight
+				if other, has := s.firstOn(next, after); has {
+					at = min(at, other)
+				}
+			}
+			return at, true
+		}
+		if !more {
+			return 0, false
+		}
+		// The first fire time that can belong to a later day.
+		from := d + 1
+		if s.otherwise == ElsePrevious {
+			from = next
+		}
+		at, found = nextMicros(s.of, max(after, s.zone.startOf(from)-1))
+		if !found {
+			return 0, false
+		}
+		to, ok := s.target(s.zone.day(at))
+		if !ok && s.otherwise == ElseNext {
+			return 0, false
+		}
+		if d = next; ok {
+			d = max(next, to)
+		}
+	}
+	return 0, false
+}
+
+// prevMoved is nextMoved backwards.
+func (s *sieve) prevMoved(before int64) (int64, bool) {
+	d := s.zone.day(before) + 1
+	if !s.stays(d) || s.zone.startOf(d) >= before {
+		prev, ok := s.prevStay(d)
+		if !ok {
+			return 0, false
+		}
+		d = prev
+	}
+	limit := s.zone.day(before) - searchSeconds/daySeconds
+	for d >= limit {
+		at, found := s.lastOn(d, before)
+		prev, more := s.prevStay(d)
+		if found {
+			if more && at < s.zone.endOf(prev) {
+				if other, has := s.lastOn(prev, before); has {
+					at = max(at, other)
+				}
+			}
+			return at, true
+		}
+		if !more {
+			return 0, false
+		}
+		until := d - 1
+		if s.otherwise == ElseNext {
+			until = prev
+		}
+		at, found = prevMicros(s.of, min(before, s.zone.endOf(until)))
+		if !found {
+			return 0, false
+		}
+		to, ok := s.target(s.zone.day(at))
+		if !ok && s.otherwise == ElsePrevious {
+			return 0, false
+		}
+		if d = prev; ok {
+			d = min(prev, to)
+		}
+	}
+	return 0, false
+}
+
+// firstOn returns the first fire time after an instant that belongs to a day: its own, and those that are moved to it.
+func (s *sieve) firstOn(d daycal.Day, after int64) (first int64, ok bool) {
+	s.pieces(d, func(from, to, _ int64) bool {
+		if at, has := nextMicros(s.of, max(after, from-1)); has && at < to {
+			first, ok = at, true
+		}
+		return !ok
+	})
+	// The times of day that are later than after when they are moved to the day.
+	low := int64(0)
+	if s.zone.startOf(d) <= after {
+		t := floorSeconds(after)
+		span := s.zone.at(t)
+		low = after + span.off*microsecond + 1 - int64(d)*dayMicros
+		if span.before > span.off {
+			low = max(low, (span.begin+span.before)*microsecond-int64(d)*dayMicros)
+		}
+	}
+	if low >= dayMicros {
+		return first, ok
+	}
+	low = max(low, 0)
+	clock := int64(dayMicros)
+	for source, last := s.sources(d); source <= last; source++ {
+		s.pieces(source, func(from, to, off int64) bool {
+			begin := max(from, int64(source)*dayMicros+low-off)
+			if at, has := nextMicros(s.of, begin-1); has && at < to {
+				clock = min(clock, at+off-int64(source)*dayMicros)
+			}
+			return true
+		})
+	}
+	if clock < dayMicros {
+		if at := s.place(d, clock); !ok || at < first {
+			first, ok = at, true
+		}
+	}
+	return first, ok
+}
+
+// lastOn returns the last fire time before an instant that belongs to a day.
+func (s *sieve) lastOn(d daycal.Day, before int64) (last int64, ok bool) {
+	s.pieces(d, func(from, to, _ int64) bool {
+		if at, has := prevMicros(s.of, min(before, to)); has && at >= from {
+			last, ok = at, true // that of a later piece counts
+		}
+		return true
+	})
+	// The times of day that are earlier than before when they are moved to the day.
+	high := int64(dayMicros)
+	if before < s.zone.endOf(d) {
+		t := floorSeconds(before)
+		span := s.zone.at(t)
+		high = before + span.off*microsecond - int64(d)*dayMicros
+		switch begin := (span.begin + span.before) * microsecond; {
+		case span.before > span.off:
+			high = max(high, begin-int64(d)*dayMicros)
+		case span.before < span.off && before == span.begin*microsecond:
+			high = begin - int64(d)*dayMicros // what is in the gap comes right after it
+		}
+	}
+	high = min(high, dayMicros)
+	clock := int64(-1)
+	for source, end := s.sources(d); source <= end; source++ {
+		s.pieces(source, func(from, to, off int64) bool {
+			until := min(to, int64(source)*dayMicros+high-off)
+			if at, has := prevMicros(s.of, until); has && at >= from {
+				clock = max(clock, at+off-int64(source)*dayMicros)
+			}
+			return true
+		})
+	}
+	if clock >= 0 {
+		if at := s.place(d, clock); !ok || at > last {
+			last, ok = at, true
+		}
+	}
+	return last, ok
+}
+
+// pieces gives the stretches of a day with one offset, in microseconds, to exclusive, until do returns false. There is more than one
+// when the clock is changed on that day.
+func (s *sieve) pieces(d daycal.Day, do func(from, to, off int64) bool) {
+	begin, end := int64(d)*daySeconds, int64(d+1)*daySeconds
+	for t, until := floorSeconds(s.zone.startOf(d)), floorSeconds(s.zone.endOf(d)); t < until; {
+		span := s.zone.find(t)
+		from, to := max(span.from, begin-span.off), min(span.to, end-span.off)
+		if from < to && !do(from*microsecond, to*microsecond, span.off*microsecond) {
+			return
+		}
+		if span.to <= t {
+			return
+		}
+		t = span.to
+	}
+}

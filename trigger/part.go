@@ -1,0 +1,223 @@
+package trigger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/object"
+	"github.com/ruqi-dev/ruqi/trigger/daycal"
+)
+
+// A Part is what an except or an only trigger holds its fire times against: the days of a calendar, or the fire times of another
+// trigger. It is immutable.
+type Part struct {
+	days    *daycal.Calendar
+	name    string // of a calendar that is kept elsewhere
+	version int64  // it was resolved with
+	trigger ruqi.Trigger
+	fault   error // told by Bind
+}
+
+// Days returns a part that holds all instants of the days of a calendar, in the zone of the trigger that it is held against.
+func Days(c *daycal.Calendar) Part {
+	if c == nil {
+		return Part{fault: ruqi.Invalid("", "", "no calendar")}
+	}
+	return Part{days: c}
+}
+
+// Named returns a part as Days does, with the calendar that a source knows by name now. In the trigger's JSON stands the name: whoever
+// decodes it has the calendar as it is then.
+func Named(source CalendarSource, name string) Part {
+	p, err := resolve(source, name)
+	if err != nil {
+		return Part{name: name, fault: err}
+	}
+	return p
+}
+
+// Times returns a part that holds the fire times of a trigger, to the microsecond.
+func Times(t ruqi.Trigger) Part {
+	if t == nil {
+		return Part{fault: ruqi.Invalid("", "", "no trigger")}
+	}
+	return Part{trigger: t}
+}
+
+// resolve asks a source for a calendar. An error that says nothing about the input wraps what the source said.
+func resolve(source CalendarSource, name string) (Part, error) {
+	switch {
+	case name == "":
+		return Part{}, ruqi.Invalid("/calendar", "", "empty; it is the name of a calendar")
+	case source == nil:
+		return Part{}, ruqi.Invalid("/calendar", name, "%q is the name of a calendar, and none are kept here; its days can be written in its place: {\"days\":{…}}", clip(name))
+	}
+	days, version, err := source.Calendar(name)
+	switch {
+	case errors.Is(err, ruqi.ErrNotFound):
+		return Part{}, ruqi.Invalid("/calendar", name, "there is no calendar %q", clip(name))
+	case err != nil:
+		return Part{}, fmt.Errorf("calendar %q: %w", name, err)
+	}
+	return Part{days: days, name: name, version: version}, nil
+}
+
+// bind binds a trigger.
+func (p Part) bind(loc *time.Location, anchor time.Time, seed string) (Part, error) {
+	if p.fault != nil {
+		return p, p.fault
+	}
+	if p.trigger == nil {
+		return p, nil
+	}
+	var err error
+	p.trigger, err = bindPart(p.trigger, loc, anchor, seed)
+	return p, err
+}
+
+// describe names what the part holds: days or a trigger.
+func (p Part) describe(in ruqi.Language) string {
+	switch {
+	case p.trigger != nil:
+		return describePart(p.trigger, in)
+	case p.days == nil:
+		return "?"
+	case p.name == "":
+		return p.days.Describe(in)
+	case in == ruqi.Chinese:
+		return "日历“" + p.name + "”的日期（" + p.days.Describe(in) + "）"
+	}
+	return "the days of calendar " + strconv.Quote(p.name) + " (" + p.days.Describe(in) + ")"
+}
+
+// MarshalJSON returns {"calendar":"name","version":3}, {"days":{…}}, or the trigger.
+func (p Part) MarshalJSON() ([]byte, error) {
+	switch {
+	case p.fault != nil:
+		return nil, p.fault
+	case p.trigger != nil:
+		return p.trigger.MarshalJSON()
+	case p.name != "":
+		return json.Marshal(struct {
+			Calendar string `json:"calendar"`
+			Version  int64  `json:"version"`
+		}{p.name, p.version})
+	}
+	return json.Marshal(struct {
+		Days *daycal.Calendar `json:"days"`
+	}{p.days})
+}
+
+// part decodes one. The error is about the input, or wraps what the source of calendars said.
+func (r reader) part(data []byte) (Part, error) {
+	var faults ruqi.Faults
+	o, err := object.Read(data, faults.Add)
+	if err != nil {
+		return Part{}, ruqi.Invalid("", string(data), "%v; it is a trigger, {\"calendar\":\"NAME\"} or {\"days\":{…}}", err)
+	}
+	var p Part
+	switch {
+	case o.Has("kind"):
+		t, err := r.registry.DecodeTrigger(data)
+		return Part{trigger: t}, err
+	case o.Has("days"):
+		raw, _ := o.Raw("days")
+		days, err := daycal.Parse(plain(raw))
+		faults.Merge("/days", err)
+		p.days = days
+		o.Done("days")
+	case o.Has("calendar"):
+		name, given := o.Text("calendar")
+		if n, has := o.Int("version"); has && n < 0 {
+			faults.Add("/version", strconv.FormatInt(n, 10), "below zero")
+		}
+		o.Done("calendar", "version")
+		if !given {
+			break
+		}
+		p, err = resolve(r.source, name)
+		if err != nil && !errors.Is(err, ruqi.ErrInvalid) {
+			return Part{}, err
+		}
+		faults.Merge("", err)
+	default:
+		faults.Add("", string(data), "it is a trigger, {\"calendar\":\"NAME\"} or {\"days\":{…}}")
+	}
+	return p, faults.Err()
+}
+
+// plain returns what a JSON text says, for the days that are written as an iCalendar file; any other JSON as it stands.
+func plain(raw json.RawMessage) []byte {
+	var text string
+	if len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &text) == nil {
+		return []byte(text)
+	}
+	return raw
+}
+
+// A CalendarRef names a calendar that a trigger uses, and the version that it was resolved with.
+type CalendarRef struct {
+	Name    string
+	Version int64
+}
+
+// Calendars lists the named calendars that a trigger uses, in the order of its JSON, those of its parts included; nothing for a trigger of
+// another package.
+func Calendars(t ruqi.Trigger) (refs []CalendarRef) {
+	c, ok := t.(composite)
+	if !ok {
+		return nil
+	}
+	triggers, parts := c.parts()
+	for _, inner := range triggers {
+		refs = append(refs, Calendars(inner)...)
+	}
+	for _, p := range parts {
+		if p.name != "" {
+			refs = append(refs, CalendarRef{p.name, p.version})
+		}
+	}
+	return refs
+}
+
+// CalendarsIn is Calendars for the JSON of a trigger, which need not be one that can be decoded here.
+func CalendarsIn(data []byte) (refs []CalendarRef) {
+	if brackets(data) > maxBrackets {
+		return nil
+	}
+	var shape struct {
+		Kind     string            `json:"kind"`
+		Of       json.RawMessage   `json:"of"`
+		Not      []json.RawMessage `json:"not"`
+		In       []json.RawMessage `json:"in"`
+		Calendar string            `json:"calendar"`
+		Version  int64             `json:"version"`
+	}
+	if json.Unmarshal(data, &shape) != nil {
+		return nil
+	}
+	switch shape.Kind {
+	case "any", "all":
+		var list []json.RawMessage
+		if json.Unmarshal(shape.Of, &list) != nil {
+			return nil
+		}
+		for _, item := range list {
+			refs = append(refs, CalendarsIn(item)...)
+		}
+	case "except", "only":
+		refs = CalendarsIn(shape.Of)
+		for _, item := range append(shape.Not, shape.In...) {
+			refs = append(refs, CalendarsIn(item)...)
+		}
+	case "":
+		if shape.Calendar != "" {
+			refs = append(refs, CalendarRef{shape.Calendar, shape.Version})
+		}
+	}
+	return refs
+}

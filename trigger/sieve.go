@@ -1,0 +1,540 @@
+package trigger
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/object"
+	"github.com/ruqi-dev/ruqi/trigger/daycal"
+)
+
+// Else says what becomes of a fire time on a day that is left out.
+type Else string
+
+// The empty Else is ElseSkip. The others move the fire time to the same time of day on the nearest day that is not left out, at most a
+// year away: one that the clock skips there becomes the first instant after the gap, one that comes twice the first of the two.
+// What falls together is one fire, and nothing is moved past the end of the trigger.
+const (
+	ElseSkip     Else = "skip"     // nothing
+	ElseNext     Else = "next"     // it fires on the next day
+	ElsePrevious Else = "previous" // it fires on the last day before
+)
+
+func (e Else) describe(in ruqi.Language) string {
+	switch {
+	case e == ElseNext && in == ruqi.Chinese:
+		return "，遇此则顺延至其后第一个可用日"
+	case e == ElsePrevious && in == ruqi.Chinese:
+		return "，遇此则提前至其前最后一个可用日"
+	case e == ElseNext:
+		return ", then on the next day that is not left out"
+	case e == ElsePrevious:
+		return ", then on the last day before that is not left out"
+	}
+	return ""
+}
+
+// A sieve is what except and only are: a trigger whose fire times are held against parts.
+type sieve struct {
+	of        ruqi.Trigger
+	held      []Part
+	keeps     bool // what a part holds stays, and the rest is left out; else the other way round
+	otherwise Else
+	fault     error // told by Bind
+
+	zone     *zone // of of; UTC while it has none
+	days     []*daycal.Calendar
+	triggers []ruqi.Trigger
+	end      int64 // microseconds; none without
+}
+
+// prepare checks what the sieve is made of and computes what follows from it. self is the trigger it is in.
+func (s *sieve) prepare(self composite) {
+	var faults ruqi.Faults
+	name := "not"
+	if s.keeps {
+		name = "in"
+	}
+	if len(s.held) == 0 {
+		faults.Add("/"+name, "", "empty; it takes at least one")
+	}
+	for i, p := range s.held {
+		faults.Merge(object.Pointer(name, fmt.Sprint(i)), p.fault)
+		switch {
+		case p.days != nil:
+			s.days = append(s.days, p.days)
+		case p.trigger != nil:
+			s.triggers = append(s.triggers, p.trigger)
+		}
+	}
+	switch s.otherwise {
+	case "":
+		s.otherwise = ElseSkip
+	case ElseSkip:
+	case ElseNext, ElsePrevious:
+		if len(s.triggers) > 0 {
+			faults.Add("/else", string(s.otherwise), "a fire time is moved to another day only where days are left out; the times of a trigger are skipped")
+		}
+	default:
+		faults.Add("/else", string(s.otherwise), "%q is not one of skip, next, previous", clip(string(s.otherwise)))
+	}
+	checkParts(self, func(i int) string {
+		if i == 0 {
+			return "/of"
+		}
+		for at, p := range s.held {
+			if p.trigger != nil {
+				if i--; i == 0 {
+					return object.Pointer(name, fmt.Sprint(at))
+				}
+			}
+		}
+		return ""
+	}, &faults)
+	if s.fault = faults.Err(); s.fault != nil {
+		return
+	}
+	if s.zone = zoneIn(s.of); s.zone == nil {
+		s.zone = utc
+	}
+	s.end = none
+	if e, ok := s.of.(ruqi.Ender); ok {
+		if end, has := e.EndTime(); has {
+			s.end = clampMicros(end, false)
+		}
+	}
+}
+
+// parts puts the trigger first, then those of the parts.
+func (s *sieve) parts() (triggers []ruqi.Trigger, calendars []Part) {
+	triggers = []ruqi.Trigger{s.of}
+	for _, p := range s.held {
+		if p.trigger != nil {
+			triggers = append(triggers, p.trigger)
+		} else {
+			calendars = append(calendars, p)
+		}
+	}
+	return triggers, calendars
+}
+
+func (s *sieve) bind(name string, loc *time.Location, anchor time.Time, seed string) (ruqi.Trigger, []Part, error) {
+	if s.fault != nil {
+		return nil, nil, s.fault
+	}
+	var faults ruqi.Faults
+	of, err := bindPart(s.of, loc, anchor, seed)
+	if faults.Merge("/of", err); err != nil {
+		return nil, nil, faults.Err()
+	}
+	loc = time.UTC
+	if z := zoneIn(of); z != nil {
+		loc = z.loc
+	}
+	held := make([]Part, len(s.held))
+	for i, p := range s.held {
+		held[i], err = p.bind(loc, anchor, seed)
+		faults.Merge(object.Pointer(name, fmt.Sprint(i)), err)
+	}
+	return of, held, faults.Err()
+}
+
+func (s *sieve) reanchor(anchor time.Time) (of ruqi.Trigger, held []Part, ok bool) {
+	list, ok := reanchorList([]ruqi.Trigger{s.of}, anchor)
+	if !ok || s.fault != nil {
+		return nil, nil, false
+	}
+	for _, p := range s.held {
+		if moved, ok := reanchorList([]ruqi.Trigger{p.trigger}, anchor); ok {
+			p.trigger = moved[0]
+		}
+		held = append(held, p)
+	}
+	return list[0], held, true
+}
+
+// Binding returns the zone and the anchor that the trigger was bound with, nil and the zero time where there is none.
+func (s *sieve) Binding() (*time.Location, time.Time) {
+	if s.of == nil {
+		return nil, time.Time{}
+	}
+	z := zoneIn(s.of)
+	if z == nil {
+		return nil, time.Time{}
+	}
+	all, _ := s.parts()
+	return z.loc, anchorIn(all)
+}
+
+// EndTime returns the end of the trigger, inclusive, if it has one.
+func (s *sieve) EndTime() (time.Time, bool) {
+	if s.fault != nil || s.end == none {
+		return time.Time{}, false
+	}
+	return s.zone.timeMicro(s.end), true
+}
+
+// Next returns the first fire time strictly after the instant after. What leaves out every fire time for a long time is
+// searched through for 400 years, or a million fire times.
+func (s *sieve) Next(after time.Time) (time.Time, bool) {
+	if s.fault != nil {
+		return time.Time{}, false
+	}
+	at, ok := s.nextMicros(clampMicros(after, false))
+	if !ok || s.end != none && at > s.end {
+		return time.Time{}, false
+	}
+	return s.zone.timeMicro(at), true
+}
+
+// Prev returns the last fire time strictly before the instant before.
+func (s *sieve) Prev(before time.Time) (time.Time, bool) {
+	if s.fault != nil {
+		return time.Time{}, false
+	}
+	until := clampMicros(before, true)
+	if s.end != none {
+		until = min(until, s.end+1)
+	}
+	at, ok := s.prevMicros(until)
+	if !ok {
+		return time.Time{}, false
+	}
+	return s.zone.timeMicro(at), true
+}
+
+func (s *sieve) nextMicros(after int64) (int64, bool) {
+	if s.otherwise != ElseSkip {
+		return s.nextMoved(after)
+	}
+	limit := after + searchMicros
+	at, ok := nextMicros(s.of, after)
+	for range maxAsks {
+		if !ok || at > limit {
+			return 0, false
+		}
+		if s.kept(at) {
+			return at, true
+		}
+		from, has := s.hopeAfter(at)
+		if !has {
+			return 0, false
+		}
+		at, ok = nextMicros(s.of, from-1)
+	}
+	return 0, false
+}
+
+func (s *sieve) prevMicros(before int64) (int64, bool) {
+	if s.otherwise != ElseSkip {
+		return s.prevMoved(before)
+	}
+	limit := before - searchMicros
+	at, ok := prevMicros(s.of, before)
+	for range maxAsks {
+		if !ok || at < limit {
+			return 0, false
+		}
+		if s.kept(at) {
+			return at, true
+		}
+		until, has := s.hopeBefore(at)
+		if !has {
+			return 0, false
+		}
+		at, ok = prevMicros(s.of, until+1)
+	}
+	return 0, false
+}
+
+// kept reports whether a fire time of the trigger at an instant stays.
+func (s *sieve) kept(at int64) bool {
+	if len(s.days) > 0 && s.holdsDay(s.zone.day(at)) {
+		return s.keeps
+	}
+	for _, t := range s.triggers {
+		if firesAt(t, at) {
+			return s.keeps
+		}
+	}
+	return !s.keeps
+}
+
+func (s *sieve) holdsDay(d daycal.Day) bool {
+	for _, c := range s.days {
+		if c.Contains(d) {
+			return true
+		}
+	}
+	return false
+}
+
+// hopeAfter returns the first instant after one that is left out that may not be.
+func (s *sieve) hopeAfter(at int64) (from int64, ok bool) {
+	if !s.keeps && (len(s.days) == 0 || !s.holdsDay(s.zone.day(at))) {
+		return at + 1, true
+	}
+	if len(s.days) > 0 {
+		if d, has := s.nextDay(s.zone.day(at), s.keeps); has {
+			from, ok = s.zone.onward(at, d), true
+		}
+	}
+	if s.keeps {
+		for _, t := range s.triggers {
+			if next, has := nextMicros(t, at); has && (!ok || next < from) {
+				from, ok = next, true
+			}
+		}
+	}
+	return from, ok
+}
+
+// hopeBefore is hopeAfter backwards.
+func (s *sieve) hopeBefore(at int64) (until int64, ok bool) {
+	if !s.keeps && (len(s.days) == 0 || !s.holdsDay(s.zone.day(at))) {
+		return at - 1, true
+	}
+	if len(s.days) > 0 {
+		if d, has := s.prevDay(s.zone.day(at), s.keeps); has {
+			until, ok = s.zone.backward(at, d), true
+		}
+	}
+	if s.keeps {
+		for _, t := range s.triggers {
+			if prev, has := prevMicros(t, at); has && (!ok || prev > until) {
+				until, ok = prev, true
+			}
+		}
+	}
+	return until, ok
+}
+
+// nextDay returns the first day after d that the calendars hold, or that none of them holds.
+func (s *sieve) nextDay(d daycal.Day, held bool) (best daycal.Day, ok bool) {
+	if held {
+		for _, c := range s.days {
+			if next, has := c.NextIn(d); has && (!ok || next < best) {
+				best, ok = next, true
+			}
+		}
+		return best, ok
+	}
+	for d++; s.holdsDay(d); {
+		for _, c := range s.days {
+			if !c.Contains(d) {
+				continue
+			}
+			if d, ok = c.NextOut(d); !ok {
+				return 0, false
+			}
+		}
+	}
+	return d, d <= daycal.Last
+}
+
+// prevDay is nextDay backwards.
+func (s *sieve) prevDay(d daycal.Day, held bool) (best daycal.Day, ok bool) {
+	if held {
+		for _, c := range s.days {
+			if prev, has := c.PrevIn(d); has && (!ok || prev > best) {
+				best, ok = prev, true
+			}
+		}
+		return best, ok
+	}
+	for d--; s.holdsDay(d); {
+		for _, c := range s.days {
+			if !c.Contains(d) {
+				continue
+			}
+			if d, ok = c.PrevOut(d); !ok {
+				return 0, false
+			}
+		}
+	}
+	return d, d >= daycal.First
+}
+
+// Matches reports whether the trigger fires at exactly this instant.
+func (s *sieve) Matches(at time.Time) bool {
+	micros, ok := wholeMicros(at)
+	if !ok || s.fault != nil || s.end != none && micros > s.end {
+		return false
+	}
+	if s.otherwise == ElseSkip {
+		return firesAt(s.of, micros) && s.kept(micros)
+	}
+	next, ok := s.nextMoved(micros - 1)
+	return ok && next == micros
+}
+
+// Count returns how many fire times lie in (after, until]; negative when they are too many to count one by one, as they are only
+// where fire times are moved or held against another trigger.
+func (s *sieve) Count(after, until time.Time) int64 {
+	from, to := clampMicros(after, false), clampMicros(until, false)
+	if s.end != none {
+		to = min(to, s.end)
+	}
+	if s.fault != nil || from >= to {
+		return 0
+	}
+	if s.otherwise == ElseSkip && len(s.triggers) == 0 {
+		if n := s.countDays(from, to); n >= 0 {
+			return n
+		}
+	}
+	for n := int64(0); n <= maxCounted; n++ {
+		at, ok := s.nextMicros(from)
+		if !ok || at > to {
+			return n
+		}
+		from = at
+	}
+	return -1
+}
+
+// countDays adds up the stretches of days that stay; negative when there are too many, or a clock change over midnight takes them apart.
+func (s *sieve) countDays(from, to int64) (n int64) {
+	if s.zone.foldsOverMidnight(from, to) {
+		return -1
+	}
+	const maxStretches = 25_000 // two a week over a lifetime, in a few milliseconds
+	d, last := s.zone.day(from), s.zone.day(to)
+	for range maxStretches {
+		if s.holdsDay(d) != s.keeps {
+			next, ok := s.nextDay(d, s.keeps)
+			if !ok || next > last {
+				return n
+			}
+			d = next
+		}
+		until := to
+		after, ok := s.nextDay(d, !s.keeps)
+		if ok && after <= last {
+			until = s.zone.startOf(after) - 1
+		}
+		stretch := countMicros(s.of, max(from, s.zone.startOf(d)-1), min(to, until))
+		if stretch < 0 {
+			return -1
+		}
+		n += stretch
+		if !ok || after > last {
+			return n
+		}
+		d = after
+	}
+	return -1
+}
+
+func (s *sieve) describeHeld(in ruqi.Language, onDays, atTimes string) string {
+	var days, times []string
+	for _, p := range s.held {
+		if p.trigger != nil {
+			times = append(times, p.describe(in))
+		} else {
+			days = append(days, p.describe(in))
+		}
+	}
+	and, also := " and ", " or "
+	if in == ruqi.Chinese {
+		and, also = "以及", "或"
+	}
+	var texts []string
+	if len(days) > 0 {
+		texts = append(texts, phrase(in, onDays, strings.Join(days, and)))
+	}
+	if len(times) > 0 {
+		texts = append(texts, phrase(in, atTimes, strings.Join(times, and)))
+	}
+	return strings.Join(texts, also)
+}
+
+// phrase puts words together: with a blank where the language has them.
+func phrase(in ruqi.Language, first, second string) string {
+	if in == ruqi.Chinese {
+		return first + second
+	}
+	return first + " " + second
+}
+
+func (s *sieve) explain(self ruqi.Matcher, name string, at time.Time) []ruqi.Ruling {
+	if s.fault != nil || self.Matches(at) {
+		return nil
+	}
+	rulings := explainPart(s.of, at, "of")
+	micros, ok := wholeMicros(at)
+	if !ok || s.kept(micros) {
+		return rulings
+	}
+	d := s.zone.day(micros)
+	for i, p := range s.held {
+		path := pathOf(name, i)
+		switch {
+		case p.trigger != nil && s.keeps:
+			rulings = append(rulings, explainPart(p.trigger, at, path)...)
+		case p.trigger != nil && firesAt(p.trigger, micros):
+			rulings = append(rulings, ruqi.Ruling{Part: path, Message: "the times of this trigger are left out, and it fires then: " + p.describe(ruqi.English)})
+		case p.days != nil && s.keeps:
+			rulings = append(rulings, ruqi.Ruling{Part: path, Message: fmt.Sprintf("%s, a %s, is not among %s%s", d, d.Weekday(), p.describe(ruqi.English), s.movedTo(micros))})
+		case p.days != nil && p.days.Contains(d):
+			rulings = append(rulings, ruqi.Ruling{Part: path, Message: fmt.Sprintf("%s, a %s, is left out: it is among %s%s", d, d.Weekday(), p.describe(ruqi.English), s.movedTo(micros))})
+		}
+	}
+	return rulings
+}
+
+// movedTo says when a fire time that is left out takes place instead.
+func (s *sieve) movedTo(at int64) string {
+	if s.otherwise == ElseSkip || !firesAt(s.of, at) {
+		return ""
+	}
+	to, ok := s.moved(at)
+	if !ok || s.end != none && to > s.end {
+		return ""
+	}
+	return "; it fires at " + formatMicros(to, s.zone) + " instead"
+}
+
+// pathOf names a part of a trigger in rulings.
+func pathOf(name string, i int) string { return fmt.Sprintf("%s/%d", name, i) }
+
+func (s *sieve) encode(kind, name string) ([]byte, error) {
+	if s.fault != nil {
+		return nil, s.fault
+	}
+	of, err := s.of.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	held, err := json.Marshal(s.held)
+	if err != nil {
+		return nil, err
+	}
+	return fmt.Appendf(nil, `{"kind":%q,"of":%s,%q:%s,"else":%q}`, kind, of, name, held, s.otherwise), nil
+}
+
+// sieve decodes what except and only are made of.
+func (r reader) sieve(data []byte, kind, name string) (of ruqi.Trigger, held []Part, otherwise Else, err error) {
+	d, err := r.object(data, kind)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if of, err = r.member(d, "of"); err != nil {
+		return nil, nil, "", err
+	}
+	for i, item := range r.items(d, name, "triggers, {\"calendar\":\"NAME\"} or {\"days\":{…}}") {
+		p, err := r.part(item)
+		if err != nil && !errors.Is(err, ruqi.ErrInvalid) {
+			return nil, nil, "", err
+		}
+		d.faults.Merge(object.Pointer(name, fmt.Sprint(i)), err)
+		held = append(held, p)
+	}
+	otherwise = Else(d.text("else"))
+	d.Done("kind", "of", name, "else")
+	return of, held, otherwise, d.faults.Err()
+}
