@@ -136,7 +136,9 @@ func (a *app) calendarPutCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.withClient(func(ctx context.Context, c *client.Client, _ []string) error { return a.putCalendar(ctx, c, args[0], days, version) })(cmd, args)
+			return a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
+				return a.putCalendar(ctx, c, args[0], days, version)
+			})(cmd, args)
 		},
 	}
 	cmd.Flags().Int64Var(&ifVersion, "if-version", 0, "only if the calendar is at this `version`")

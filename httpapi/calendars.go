@@ -90,7 +90,9 @@ func (a *api) registerCalendars() {
 			Description: "Created",
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: a.schema(wire.Calendar{})}},
 		}},
-	}, func(ctx context.Context, in *putCalendar) (*putCalendarAnswer, error) { return a.putCalendar(ctx, calendars, in) })
+	}, func(ctx context.Context, in *putCalendar) (*putCalendarAnswer, error) {
+		return a.putCalendar(ctx, calendars, in)
+	})
 	put.describe(a.input("CalendarDefinition", wire.Calendar{}, "days"), true, "application/json")
 	register(a, huma.Operation{
 		OperationID: "remove-calendar", Method: http.MethodDelete, Path: calendarPath, Summary: "Remove a calendar", Tags: []string{"calendars"},
@@ -165,6 +167,9 @@ func readCalendar(name string, data []byte) (json.RawMessage, error) {
 		faults.Add("/days", "", "missing")
 	} else if !bytes.HasPrefix(days, []byte("{")) {
 		faults.Add("/days", cut(string(days)), "not an object")
+	}
+	for _, member := range []string{"version", "updated_at"} { // what was got can be put
+		_, _ = o.Raw(member)
 	}
 	o.Done("name", "version", "days", "updated_at")
 	return days, faults.Err()
