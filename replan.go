@@ -275,6 +275,7 @@ func (f *follower) take() []string {
 func (s *Scheduler) followLoop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	backoff := pollEvery
 	for {
 		select {
 		case <-ctx.Done():
@@ -282,10 +283,18 @@ func (s *Scheduler) followLoop(ctx context.Context) {
 		case <-timer.C:
 		case <-s.follower.asks:
 		}
-		if err := s.follow(ctx); err != nil && ctx.Err() == nil {
+		wait := pollEvery
+		switch err := s.follow(ctx); {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
 			s.log.Warn("jobs could not be planned by their calendars; it is tried again", "error", err)
+			wait = backoff
+			backoff = min(2*backoff, lastBackoff)
+		default:
+			backoff = pollEvery
 		}
-		timer.Reset(pollEvery)
+		timer.Reset(wait)
 	}
 }
 

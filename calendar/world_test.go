@@ -157,6 +157,7 @@ func newInstance(t *testing.T, s store, name string) *instance {
 	for _, kind := range []string{"off", "on", "long off", "long on"} {
 		registry.RegisterTrigger(kind, decodeDaily(i.calendars))
 	}
+	registry.RegisterTrigger("soon", func([]byte) (ruqi.Trigger, error) { return soon{}, nil })
 	ruqi.Func(registry, "note", func(ctx context.Context, _ struct{}) error {
 		run, _ := ruqi.CurrentRun(ctx)
 		i.mu.Lock()
