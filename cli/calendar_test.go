@@ -25,7 +25,7 @@ const bavaria = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:test\r\nBEGIN:VEVENT\r
 func TestCalendarsAreWrittenFromFilesAndUsed(t *testing.T) {
 	s := serve(t, t.TempDir())
 	s.fails(3, "holidays", "calendar", "get", "holidays")
-	yaml := write(t, "holidays.yaml", "# ours\nyearly:\n  - --12-25\n  - --12-26\ndates: [2027-03-26]\n")
+	yaml := write(t, "holidays.yaml", "# ours\nyearly: [--12-25/--12-26]  # both\ndates: [2027-03-26]\n")
 	if out := s.ok("calendar", "put", "holidays", yaml); out != "created holidays: version 1\n" {
 		t.Errorf("put says %q", out)
 	}
