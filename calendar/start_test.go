@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,12 +18,14 @@ import (
 type away struct {
 	ruqi.JobStore
 	ruqi.RecordStore
-	err error
+	err atomic.Pointer[error]
 }
 
+func (a *away) set(err error) { a.err.Store(&err) }
+
 func (a *away) Get(ctx context.Context, kind, key string) (ruqi.Record, error) {
-	if a.err != nil {
-		return ruqi.Record{}, a.err
+	if err := a.err.Load(); err != nil && *err != nil {
+		return ruqi.Record{}, *err
 	}
 	return a.RecordStore.Get(ctx, kind, key)
 }
@@ -31,17 +34,18 @@ func (a *away) Get(ctx context.Context, kind, key string) (ruqi.Record, error) {
 func TestAnInstanceDoesNotStartWhileTheCalendarsAreAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := memory.Open(memory.Options{})
-		s := &away{m, m, fmt.Errorf("records: %w", ruqi.ErrUnavailable)}
+		s := &away{JobStore: m, RecordStore: m}
+		s.set(fmt.Errorf("records: %w", ruqi.ErrUnavailable))
 		one := newInstance(t, s, "one")
 		if err := one.Start(t.Context()); !errors.Is(err, ruqi.ErrUnavailable) {
 			t.Errorf("it starts: %v", err)
 		}
-		s.err = nil
+		s.set(nil)
 		one.start()
 		defer one.stop()
 		one.put("holidays", noDays)
 		one.add("work", off("holidays"))
-		s.err = fmt.Errorf("records: %w", ruqi.ErrUnavailable) // away while it runs: what is known stays
+		s.set(fmt.Errorf("records: %w", ruqi.ErrUnavailable)) // away while it runs: what is known stays
 		time.Sleep(12 * hour)
 		if ran := one.days(); ran != "01 " {
 			t.Errorf("it ran on the days %q", ran)
@@ -49,7 +53,7 @@ func TestAnInstanceDoesNotStartWhileTheCalendarsAreAway(t *testing.T) {
 		if err := one.Ready(t.Context()); err == nil || !strings.Contains(err.Error(), "records") {
 			t.Errorf("it is ready: %v", err)
 		}
-		s.err = nil
+		s.set(nil)
 		time.Sleep(time.Minute)
 		if err := one.Ready(t.Context()); err != nil {
 			t.Errorf("it is not ready again: %v", err)
