@@ -163,6 +163,27 @@ func TestAnInstanceThatIsBehindDoesNotClaimByItsOldDays(t *testing.T) {
 	})
 }
 
+// A calendar and a job that uses it are written and due before an instance looks for changes again.
+func TestACalendarOfThisMomentIsNotTakenForMissing(t *testing.T) {
+	inBothForms(t, func(t *testing.T, s store) {
+		time.Sleep(500 * time.Millisecond) // so that it looks for changes half a second after each fire
+		maker, one := newInstance(t, s, "maker"), newInstance(t, s, "one").start()
+		defer one.stop()
+		parked := make(chan ruqi.Event, 10)
+		one.Listen(func(e ruqi.Event) { parked <- e }, ruqi.EventJobParked)
+		time.Sleep(9*hour - 800*time.Millisecond)
+		maker.put("holidays", noDays)
+		maker.add("work", off("holidays"))
+		time.Sleep(2 * time.Second)
+		if got := one.history("work"); got != "01 succeeded" {
+			t.Errorf("its history is %q", got)
+		}
+		if len(parked) > 0 {
+			t.Errorf("it was parked: %s", (<-parked).Reason)
+		}
+	})
+}
+
 func TestAJobWhoseCalendarIsMissingIsParked(t *testing.T) {
 	inBothForms(t, func(t *testing.T, s store) {
 		one, deaf := newInstance(t, s, "one").start(), newInstance(t, s, "deaf")
