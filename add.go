@@ -3,6 +3,7 @@ package ruqi
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -23,7 +24,7 @@ type Addition struct {
 
 // AddJob implements Operations.
 func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error) {
-	spec, onConflict, err := s.checkAdd(spec, onConflict)
+	spec, onConflict, err := s.checkAdd(ctx, spec, onConflict)
 	if err != nil {
 		return Job{}, "", err
 	}
@@ -35,6 +36,7 @@ func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConfl
 	if err != nil {
 		return Job{}, "", err
 	}
+	s.catchUp(ctx, recs)
 	job := s.job(&recs[0])
 	s.emitAdded(job.ID, added)
 	return job, added, nil
@@ -60,6 +62,11 @@ func (s *Scheduler) AddJobs(ctx context.Context, specs []JobSpec, onConflict OnC
 
 // addBatch adds jobs in one step.
 func (s *Scheduler) addBatch(ctx context.Context, specs []JobSpec, onConflict OnConflict, all []Addition, place map[string]int) error {
+	if slices.ContainsFunc(specs, func(spec JobSpec) bool { return len(calendarsOf(spec.Trigger)) > 0 }) {
+		if err := s.learn(ctx); err != nil {
+			return err
+		}
+	}
 	checked := make([]JobSpec, len(specs))
 	var ids []string
 	for i, spec := range specs {
@@ -92,6 +99,7 @@ func (s *Scheduler) addBatch(ctx context.Context, specs []JobSpec, onConflict On
 	}
 	s.kick()
 	s.emitSettled(runs)
+	s.catchUp(ctx, recs)
 	for r := range recs {
 		i := place[recs[r].ID]
 		if all[i].Err != nil {
@@ -115,11 +123,16 @@ func (s *Scheduler) emitAdded(id string, added Added) {
 	}
 }
 
-// checkAdd checks what can be checked of a job that is to be added without the store.
-func (s *Scheduler) checkAdd(spec JobSpec, onConflict OnConflict) (JobSpec, OnConflict, error) {
+// checkAdd checks what can be checked of a job that is to be added without a step of the store.
+func (s *Scheduler) checkAdd(ctx context.Context, spec JobSpec, onConflict OnConflict) (JobSpec, OnConflict, error) {
 	onConflict, err := onConflict.checked()
 	if err != nil {
 		return spec, "", err
+	}
+	if len(calendarsOf(spec.Trigger)) > 0 {
+		if err := s.learn(ctx); err != nil {
+			return spec, "", err
+		}
 	}
 	spec, err = s.complete(spec, nil)
 	return spec, onConflict, err
@@ -158,7 +171,11 @@ func (s *Scheduler) create(spec JobSpec, now time.Time) (Change, error) {
 	if err := unmask(&spec, nil); err != nil {
 		return Change{}, err
 	}
-	spec, err := bind(spec, s.options.Zone, now)
+	spec, err := s.resolveSpec(spec)
+	if err != nil {
+		return Change{}, err
+	}
+	spec, err = bind(spec, s.options.Zone, now)
 	if err != nil {
 		return Change{}, err
 	}

@@ -162,11 +162,16 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 		}
 		return Claimed{}, nil, err
 	}
+	if len(decided.broken) > 0 && s.calendarsMoved(ctx) { // they may be readable by now
+		decided.outdated = slices.AppendSeq(decided.outdated, maps.Keys(decided.broken))
+		decided.broken = nil
+	}
 	for id, err := range decided.broken {
-		if s.unread.add(id, err.Error()) {
-			s.log.Error("job cannot be read; it is parked on this instance", "job", id, "error", err)
-			s.emit(Event{Kind: EventJobParked, JobID: id, Reason: err.Error()})
-		}
+		s.park(id, err)
+	}
+	if len(decided.outdated) > 0 {
+		s.follower.ask(decided.outdated)
+		decided.waits = append(decided.waits, decided.outdated...)
 	}
 	if s.outage.on {
 		s.outage.on, s.outage.upTo, s.outage.over = false, claimed.Now, time.Now().Add(settleFor)
@@ -292,6 +297,7 @@ type decisions struct {
 	finished []Plan           // those that end their job
 	broken   map[string]error // jobs that cannot be read, or break their law
 	waits    []string         // jobs at their limit that an outage may have left so
+	outdated []string         // jobs whose next time was found by other calendars than this instance knows
 }
 
 // decide plans every due job within the free slots. A job whose definition cannot be read,
@@ -302,6 +308,10 @@ func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int, unset
 	for i := range due {
 		job := &due[i].Job
 		plan, taken, ok, err := s.planSafely(now, due[i], free[job.Pool], unsettled)
+		if errors.Is(err, errOutdated) {
+			d.outdated = append(d.outdated, job.ID)
+			continue
+		}
 		if err != nil {
 			if d.broken == nil {
 				d.broken = map[string]error{}
@@ -331,11 +341,22 @@ func (s *Scheduler) planSafely(now time.Time, due Due, free int, unsettled time.
 			err = fmt.Errorf("its trigger or task panicked: %v", p)
 		}
 	}()
+	if s.planAge(&due.Job) != planCurrent {
+		return plan, 0, false, errOutdated
+	}
 	spec, err := s.specOf(&due.Job)
 	if err != nil {
 		return plan, 0, false, err
 	}
 	return planJob(now, due, spec, free, unsettled)
+}
+
+// park leaves a job that cannot be read alone for a while.
+func (s *Scheduler) park(id string, err error) {
+	if s.unread.add(id, err.Error()) {
+		s.log.Error("job cannot be read; it is parked on this instance", "job", id, "error", err)
+		s.emit(Event{Kind: EventJobParked, JobID: id, Reason: err.Error()})
+	}
 }
 
 // unreadFor is how long a job that could not be read is left alone: a changed definition is noticed after that.
@@ -410,6 +431,13 @@ func (u *unreadJobs) len() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return len(u.known)
+}
+
+// forgetAll makes every job count as readable again: what they need may be there now.
+func (u *unreadJobs) forgetAll() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	clear(u.known)
 }
 
 // forget makes a job count as readable again: its definition was changed here.

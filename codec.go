@@ -19,18 +19,21 @@ const specVersion = 1
 
 // specJSON is the shape of a definition, as in the API and in job files.
 type specJSON struct {
-	V           int               `json:"v,omitempty"`
-	ID          string            `json:"id"`
-	Name        string            `json:"name"`
-	Description string            `json:"description"`
-	Trigger     json.RawMessage   `json:"trigger"`
-	Task        json.RawMessage   `json:"task"`
-	Executor    string            `json:"executor"`
-	Priority    int               `json:"priority"`
-	Labels      map[string]string `json:"labels"`
-	Tags        []string          `json:"tags"`
-	Params      json.RawMessage   `json:"params"`
-	Policy      policyJSON        `json:"policy"`
+	V           int             `json:"v,omitempty"`
+	ID          string          `json:"id"`
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Trigger     json.RawMessage `json:"trigger"`
+	// Calendars are the versions of the named calendars that the job's next time was found by. They stand in what is stored alone, and
+	// only where the trigger uses some: definitions that were stored before stay as they are, to the byte.
+	Calendars map[string]int64  `json:"calendars,omitempty"`
+	Task      json.RawMessage   `json:"task"`
+	Executor  string            `json:"executor"`
+	Priority  int               `json:"priority"`
+	Labels    map[string]string `json:"labels"`
+	Tags      []string          `json:"tags"`
+	Params    json.RawMessage   `json:"params"`
+	Policy    policyJSON        `json:"policy"`
 }
 
 type policyJSON struct {
@@ -84,6 +87,9 @@ func encodeJob(spec JobSpec, version int) ([]byte, error) {
 	}
 	if p.MaxRuns > 0 {
 		shape.Policy.MaxRuns = &p.MaxRuns
+	}
+	if version > 0 {
+		shape.Calendars = versionsOf(spec.Trigger)
 	}
 	if shape.Labels == nil {
 		shape.Labels = map[string]string{}

@@ -24,6 +24,6 @@
 //
 // The decisions are pure functions: fires.go (which fires are due) and plan.go (what becomes of
 // them); edit.go decides about changes of jobs. The loops only fetch, decide and write, one a file:
-// claim.go, execute.go, output.go, finish.go, lease.go (heartbeat and rescue), clean.go. scheduler.go starts
+// claim.go, execute.go, output.go, finish.go, lease.go (heartbeat and rescue), replan.go (calendars that change), clean.go. scheduler.go starts
 // and stops them. operations.go is what can be asked of a Scheduler, or of client.Client over HTTP.
 package ruqi

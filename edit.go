@@ -139,11 +139,39 @@ func (s *Scheduler) write(spec *JobSpec, old *JobRecord, next *fire) (Change, er
 
 // redefine replaces the definition of a stored job, which keeps its next time if its trigger is the same.
 func (s *Scheduler) redefine(old *JobRecord, given JobSpec, now time.Time) (Change, error) {
+	given, err := s.resolveSpec(given)
+	if err != nil {
+		return Change{}, err
+	}
+	before, err := s.replan(now, old)
+	if err != nil || before.Job == nil { // a trigger that cannot be planned may be replaced all the same
+		return s.redefineCurrent(old, given, now)
+	}
+	// First as its calendars' change would have it: a next time that is kept must be theirs.
+	rec := *before.Job
+	rec.Version, rec.RunCount, rec.Created, rec.Updated = old.Version, old.RunCount, old.Created, old.Updated
+	change, err := s.redefineCurrent(&rec, given, now)
+	if err != nil {
+		return Change{}, err
+	}
+	if change.Job == nil {
+		return before, nil
+	}
+	change.Runs = append(before.Runs, change.Runs...)
+	return change, nil
+}
+
+// redefineCurrent is redefine for a job whose next time is that of its calendars as they are.
+func (s *Scheduler) redefineCurrent(old *JobRecord, given JobSpec, now time.Time) (Change, error) {
 	oldSpec, err := s.specOf(old)
+	masks := oldSpec
 	if err != nil || s.unread.why(old.ID) != "" {
 		oldSpec = nil // what cannot be read, or breaks its law, has nothing to be compared with
+		if !triggerAlone(err) {
+			masks = nil
+		}
 	}
-	if err := unmask(&given, oldSpec); err != nil {
+	if err := unmask(&given, masks); err != nil {
 		return Change{}, err
 	}
 	spec, same, err := s.rebind(given, oldSpec, now)
@@ -320,6 +348,9 @@ func unjittered(spec *JobSpec) *JobSpec {
 
 // ModifyJob implements Operations.
 func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *Job) error) (Job, error) {
+	if err := s.learn(ctx); err != nil {
+		return Job{}, err
+	}
 	recs, _, err := s.editOne(ctx, id, func(now time.Time, old *JobRecord) (Change, error) {
 		if old == nil {
 			return Change{}, jobNotFound(id)
@@ -341,6 +372,7 @@ func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *J
 	if err != nil {
 		return Job{}, err
 	}
+	s.catchUp(ctx, recs)
 	s.emit(Event{Kind: EventJobModified, JobID: id})
 	return s.job(&recs[0]), nil
 }

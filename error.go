@@ -21,6 +21,8 @@ var (
 	// ErrClosure: a closure cannot be kept by a store that outlives the process;
 	// register the function under a name (Func) and refer to it (Call).
 	ErrClosure = errors.New("a closure needs a store in memory")
+	// ErrInUse: a calendar is used by jobs, so it cannot be removed.
+	ErrInUse = errors.New("is used")
 	// ErrEnded: the run has ended already, so it cannot be cancelled.
 	ErrEnded = errors.New("run has ended")
 )

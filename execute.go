@@ -169,7 +169,7 @@ func (s *Scheduler) dispatch(owner Owner, claimed *Claimed) []*activeRun {
 	specs := make(map[string]*JobSpec, len(claimed.Jobs))
 	for i := range claimed.Jobs {
 		spec, err := s.specOf(&claimed.Jobs[i])
-		if err == nil {
+		if err == nil || triggerAlone(err) { // a calendar may be gone since the claim: the run has its task
 			specs[claimed.Jobs[i].ID] = spec
 		}
 	}

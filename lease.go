@@ -124,6 +124,11 @@ func (l *lease) isOver() bool {
 
 // register begins a new life of this instance in the store.
 func (s *Scheduler) register(ctx context.Context) error {
+	// Before the first claim, which could not read jobs that use calendars. What keeps them from being read for good keeps only such
+	// jobs from running.
+	if err := s.learn(ctx); err != nil && mayPass(err) {
+		return fmt.Errorf("register instance %s: %w", s.options.Instance, err)
+	}
 	if err := s.beat(ctx, 0); err != nil {
 		return fmt.Errorf("register instance %s: %w", s.options.Instance, err)
 	}
@@ -423,7 +428,7 @@ func (s *Scheduler) lose(now time.Time, dead Run, job *JobRecord, why string) Do
 	if job == nil {
 		return done
 	}
-	if spec, err := s.specOf(job); err == nil {
+	if spec, err := s.specOf(job); err == nil || triggerAlone(err) {
 		done.Again = nextAttempt(&dead, spec, now)
 		done.RemoveJob = spec.Policy.DeleteWhenFinished
 	}

@@ -33,6 +33,10 @@ type Options struct {
 	// 1,000 and 30 days; negative: no bound.
 	KeepRuns, KeepNonRuns int
 	KeepAge               time.Duration
+	// Calendars are the named calendars of the store, from which the registry's triggers have their days too: a
+	// calendar.Store as a rule. Jobs that use one are planned anew when it changes. Nil: none; jobs whose
+	// triggers name one are refused, and left to other instances.
+	Calendars Calendars
 	// Release is this program's version, shown to other instances.
 	Release string
 	// Logger hears what the scheduler cannot return to a caller. Nil: slog.Default().

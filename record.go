@@ -31,15 +31,25 @@ func (s *Scheduler) record(spec *JobSpec) (JobRecord, error) {
 }
 
 // specOf returns the definition of a record. It is shared and never changed.
+// Its trigger has the days that its calendars have now, which may not be those that the record's next time was found by: see planAge.
 func (s *Scheduler) specOf(rec *JobRecord) (*JobSpec, error) {
-	if rec.Live != nil {
+	if rec.Live != nil && s.resolved(rec.Live.Trigger) {
 		return rec.Live, nil
 	}
-	if d, ok := s.decoded.get(rec.ID, rec.Version, rec.Created); ok {
+	generation := s.generation() // before: what changes meanwhile is met the next time
+	if d, ok := s.decoded.get(rec.ID, rec.Version, rec.Created); ok && (d.generation == anyGeneration || d.generation == generation) {
 		return d.spec, d.err
 	}
-	spec, err := s.decodeSpec(rec)
-	s.decoded.put(rec.ID, decodedJob{rec.Version, rec.Created, spec, err})
+	spec, err := rec.Live, error(nil)
+	if spec != nil {
+		spec, err = s.resolve(spec)
+	} else {
+		spec, err = s.decodeSpec(rec)
+	}
+	if s.options.Calendars == nil || err == nil && len(calendarsOf(spec.Trigger)) == 0 {
+		generation = anyGeneration
+	}
+	s.decoded.put(rec.ID, decodedJob{rec.Version, rec.Created, spec, err, generation})
 	return spec, err
 }
 
@@ -49,6 +59,9 @@ func (s *Scheduler) decodeSpec(rec *JobRecord) (*JobSpec, error) {
 	spec.ID = rec.ID
 	spec.Policy = spec.Policy.WithDefaults()
 	s.zones.note(spec.Trigger)
+	if err == nil && s.options.Calendars == nil && len(calendarsOf(spec.Trigger)) > 0 {
+		err = errNoCalendars
+	}
 	if isNil(spec.Trigger) {
 		spec.Trigger = unreadableOf(rec.Spec, "trigger")
 	}
@@ -152,7 +165,12 @@ type decodedJob struct {
 	created time.Time
 	spec    *JobSpec
 	err     error
+	// generation is that of the calendars by which it was decoded.
+	generation int64
 }
+
+// anyGeneration is the generation of what goes by no calendars.
+const anyGeneration = -1
 
 // decodedJobs caches decoded definitions, since decoding at every fire would cost
 // more than the fire.

@@ -17,7 +17,7 @@ var _ Rehearser = (*Scheduler)(nil)
 
 // RehearseJob implements Rehearser. The time is the store's, as well as it is known from the last heartbeat.
 func (s *Scheduler) RehearseJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error) {
-	spec, onConflict, err := s.checkAdd(spec, onConflict)
+	spec, onConflict, err := s.checkAdd(ctx, spec, onConflict)
 	if err != nil {
 		return Job{}, "", err
 	}

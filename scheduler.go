@@ -34,6 +34,7 @@ type Scheduler struct {
 	begin    line // of the claimed runs
 	finished finishQueue
 	unread   unreadJobs
+	follower follower
 	watch    clockWatch
 	zones    usedZones
 
@@ -95,6 +96,7 @@ func New(store JobStore, registry *Registry, options Options) (*Scheduler, error
 	s.runs.busy = make(chan struct{}, 1)
 	s.watch.log = options.Logger
 	s.zones.add(options.Zone)
+	s.follower.asks, s.follower.turn = make(chan struct{}, 1), make(chan struct{}, 1)
 	return s, nil
 }
 
@@ -133,6 +135,9 @@ func (s *Scheduler) startLoops() {
 	s.loops.Go(func() { s.rescueLoop(ctx) })
 	s.loops.Go(func() { s.finishLoop(ctx) })
 	s.loops.Go(func() { s.outputLoop(ctx) })
+	if s.options.Calendars != nil {
+		s.loops.Go(func() { s.followLoop(ctx) })
+	}
 }
 
 // Run starts the scheduler, waits until ctx ends, and shuts down, which takes up to
@@ -162,6 +167,7 @@ func (s *Scheduler) Resume() {
 
 // Wakeup implements Operations.
 func (s *Scheduler) Wakeup(context.Context) error {
+	s.follower.wake()
 	s.kick()
 	return nil
 }
@@ -281,6 +287,9 @@ func (s *Scheduler) endTick() error {
 func (s *Scheduler) tick(ctx context.Context) (int, error) {
 	total := 0
 	var first time.Time
+	if err := s.follow(ctx); err != nil {
+		return 0, err
+	}
 	for {
 		claimed, started, err := s.claim(ctx)
 		if err != nil {

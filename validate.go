@@ -138,8 +138,14 @@ func (s *Scheduler) complete(spec JobSpec, was Task) (JobSpec, error) {
 	spec.Policy = spec.Policy.WithDefaults()
 	spec.Policy.check(&faults)
 	spec.Task, spec.Executor = s.completeTask(&faults, spec, was)
+	var unresolved error
+	if !isNil(spec.Trigger) {
+		spec, unresolved = s.resolveSpec(spec)
+	}
 	if isNil(spec.Trigger) {
 		faults.Add("/trigger", "", "missing")
+	} else if unresolved != nil {
+		faults.Merge("", unresolved)
 	} else if _, err := bind(spec, s.options.Zone, micro(s.options.Now())); err != nil {
 		faults.Merge("", err)
 	} else if starter, ok := spec.Trigger.(Starter); ok && starter.OnStart() && !spec.Policy.RunOnStart {

@@ -161,7 +161,7 @@ func (a *app) readFiles(f *filesFlags) (good []*jobfile.Document, faults []error
 	if err != nil {
 		faults = append(faults, err)
 	}
-	registry := standard.Registry(standard.Options{})
+	registry := standard.Registry(standard.Options{Calendars: elsewhere{}})
 	var documents []*jobfile.Document
 	size := int64(0)
 	for _, name := range names {

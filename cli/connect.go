@@ -38,7 +38,7 @@ func (a *app) connect() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(address, token, standard.Registry(standard.Options{}), client.Options{Agent: "ruqi-cli"})
+	c, err := client.New(address, token, standard.Registry(standard.Options{Calendars: elsewhere{}}), client.Options{Agent: "ruqi-cli"})
 	if err != nil {
 		a.names = func(pointer string) string {
 			switch {

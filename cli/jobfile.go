@@ -38,7 +38,7 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 	case len(documents) == 0:
 		return usage("%s: there is no job in it", name)
 	}
-	registry := standard.Registry(standard.Options{})
+	registry := standard.Registry(standard.Options{Calendars: elsewhere{}})
 	var faults []error
 	for _, d := range documents {
 		faults = append(faults, d.Check(registry)...)

@@ -290,7 +290,8 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	defer signal.Stop(pipes)
 
 	s.commands.Logger = logger
-	registry := standard.Registry(standard.Options{Webhooks: s.webhooks, Commands: s.commands})
+	registry := standard.Registry(standard.Options{Webhooks: s.webhooks, Commands: s.commands, Calendars: store.Calendars})
+	s.scheduler.Calendars = store.Calendars
 	scheduler, err := ruqi.New(store.Jobs, registry, s.scheduler)
 	if err != nil {
 		return err

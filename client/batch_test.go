@@ -41,7 +41,7 @@ func TestManyDefinitionsHaveAnAnswerEach(t *testing.T) {
 		_, _ = io.WriteString(w, `{"items":[]}`)
 	}))
 	defer server.Close()
-	short, err := client.New(server.URL, token, newRegistry(), client.Options{})
+	short, err := client.New(server.URL, token, newRegistry(anywhere{}), client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

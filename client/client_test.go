@@ -19,13 +19,13 @@ import (
 
 func TestAddressesAndTokensThatCannotBeAreRefused(t *testing.T) {
 	for _, address := range []string{"", "127.0.0.1:8585", "ftp://x", "http://", "http://user:secret@x", "http://x?y=z", "http://x#y", "http://%zz"} {
-		if _, err := client.New(address, "", newRegistry(), client.Options{}); !errors.Is(err, ruqi.ErrInvalid) {
+		if _, err := client.New(address, "", newRegistry(anywhere{}), client.Options{}); !errors.Is(err, ruqi.ErrInvalid) {
 			t.Errorf("%q: %v, want an invalid input", address, err)
 		} else if strings.Contains(err.Error(), "secret") {
 			t.Errorf("the error shows the password: %v", err)
 		}
 	}
-	if _, err := client.New("http://x", "a\nb", newRegistry(), client.Options{}); !errors.Is(err, ruqi.ErrInvalid) {
+	if _, err := client.New("http://x", "a\nb", newRegistry(anywhere{}), client.Options{}); !errors.Is(err, ruqi.ErrInvalid) {
 		t.Errorf("a token with a line break: %v", err)
 	}
 }
@@ -39,7 +39,7 @@ func TestAnAddressWithoutAServiceIsUnreachable(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.New("http://"+address, token, newRegistry(), client.Options{})
+	c, err := client.New("http://"+address, token, newRegistry(anywhere{}), client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func answering(t *testing.T, handle http.HandlerFunc) *client.Client {
 	t.Helper()
 	server := httptest.NewServer(handle)
 	t.Cleanup(server.Close)
-	c, err := client.New(server.URL, token, newRegistry(), client.Options{})
+	c, err := client.New(server.URL, token, newRegistry(anywhere{}), client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

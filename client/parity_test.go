@@ -16,20 +16,22 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/calendar"
 	"github.com/ruqi-dev/ruqi/client"
 	"github.com/ruqi-dev/ruqi/executor/command"
 	"github.com/ruqi-dev/ruqi/executor/gofunc"
 	"github.com/ruqi-dev/ruqi/httpapi"
 	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/trigger"
+	"github.com/ruqi-dev/ruqi/trigger/daycal"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
 const token = "the-token-of-the-tests"
 
-func newRegistry() *ruqi.Registry {
+func newRegistry(calendars trigger.CalendarSource) *ruqi.Registry {
 	registry := ruqi.NewRegistry()
-	trigger.Register(registry)
+	trigger.RegisterWith(registry, calendars)
 	gofunc.Register(registry)
 	command.Register(registry, command.Options{})
 	ruqi.Func(registry, "greet", func(ctx context.Context, args struct{ Name string }) error {
@@ -47,12 +49,14 @@ func newRegistry() *ruqi.Registry {
 	return registry
 }
 
-// direct returns a running scheduler over a store of its own.
-func direct(t *testing.T) *ruqi.Scheduler {
+// direct returns a running scheduler over a store of its own, and its registry.
+func direct(t *testing.T) (*ruqi.Scheduler, *ruqi.Registry) {
 	t.Helper()
 	store := memory.Open(memory.Options{})
-	scheduler, err := ruqi.New(store, newRegistry(), ruqi.Options{
-		Instance: "one", Zone: time.UTC, Release: "test", Drain: -1, Logger: slog.New(slog.DiscardHandler),
+	calendars := calendar.New(store)
+	registry := newRegistry(calendars)
+	scheduler, err := ruqi.New(store, registry, ruqi.Options{
+		Instance: "one", Zone: time.UTC, Release: "test", Drain: -1, Logger: slog.New(slog.DiscardHandler), Calendars: calendars,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -65,19 +69,19 @@ func direct(t *testing.T) *ruqi.Scheduler {
 			t.Error(err)
 		}
 	})
-	return scheduler
+	return scheduler, registry
 }
 
 // remote returns a client of a running scheduler over a store of its own.
 func remote(t *testing.T) *client.Client {
 	t.Helper()
-	scheduler := direct(t)
+	scheduler, registry := direct(t)
 	server := httptest.NewServer(httpapi.New(httpapi.Options{
-		Operations: scheduler, Instances: scheduler, Ready: scheduler.Ready, Registry: newRegistry(), Logger: slog.New(slog.DiscardHandler),
+		Operations: scheduler, Instances: scheduler, Ready: scheduler.Ready, Registry: registry, Logger: slog.New(slog.DiscardHandler),
 		Tokens: []httpapi.Token{{Name: "tester", Hash: sha256.Sum256([]byte(token))}},
 	}))
 	t.Cleanup(server.Close)
-	c, err := client.New(server.URL, token, newRegistry(), client.Options{})
+	c, err := client.New(server.URL, token, newRegistry(anywhere{}), client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,6 +355,52 @@ var steps = []struct {
 		_, _, err := ops.AddJob(ctx, spec, "")
 		return nil, err
 	}},
+	{"write a calendar", putCalendar("holidays", `{"dates":["2027-01-04","2027-01-01"]}`, ruqi.NoVersion)},
+	{"write it as if it were new", putCalendar("holidays", `{}`, ruqi.NoVersion)},
+	{"write it at another version", putCalendar("holidays", `{}`, 7)},
+	{"write one that is not there at a version", putCalendar("none", `{}`, 7)},
+	{"write it at its version", putCalendar("holidays", `{"yearly":["--12-25"]}`, 1)},
+	{"write another", putCalendar("节假日", `{"weekdays":["sat","sun"]}`, ruqi.AnyVersion)},
+	{"write a wrong one", putCalendar("a b", `{"dates":["2026-13-01"],"x":1}`, ruqi.AnyVersion)},
+	{"find it", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return noTime(ops.(ruqi.CalendarOperations).FindCalendar(ctx, "节假日"))
+	}},
+	{"find none", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return noTime(ops.(ruqi.CalendarOperations).FindCalendar(ctx, "none"))
+	}},
+	{"list calendars page by page", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		var all []any
+		after := ""
+		for {
+			page, err := ops.(ruqi.CalendarOperations).ListCalendars(ctx, after, 1)
+			if err != nil {
+				return nil, err
+			}
+			for _, c := range page.Calendars {
+				shown, _ := noTime(c, nil)
+				all = append(all, shown)
+			}
+			if after = page.Next; after == "" {
+				return all, nil
+			}
+		}
+	}},
+	{"a job that uses one", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		spec := yearly("uses")
+		var err error
+		if spec.Trigger, err = usesHolidays(); err != nil {
+			return nil, err
+		}
+		return add(ctx, ops, spec, "")
+	}},
+	{"the job as it is", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Job(ctx, "uses") }},
+	{"modify the job", func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return ops.ModifyJob(ctx, "uses", func(job *ruqi.Job) error { job.Description = "x"; return nil })
+	}},
+	{"remove a calendar that is used", removeCalendar("holidays", ruqi.AnyVersion)},
+	{"remove one at another version", removeCalendar("节假日", 1)},
+	{"remove one", removeCalendar("节假日", ruqi.AnyVersion)},
+	{"remove it again", removeCalendar("节假日", ruqi.AnyVersion)},
 	{"status", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.Status(ctx) }},
 	{"instances", func(ctx context.Context, ops ruqi.Operations) (any, error) { return ops.(lister).Instances(ctx) }},
 	{"wake up", func(ctx context.Context, ops ruqi.Operations) (any, error) { return nil, ops.Wakeup(ctx) }},
@@ -366,6 +416,36 @@ var steps = []struct {
 	{"remove all", func(ctx context.Context, ops ruqi.Operations) (any, error) {
 		return ops.RemoveJobs(ctx, ruqi.JobQuery{})
 	}},
+}
+
+// anywhere takes every name of a calendar, whose days the service alone knows.
+type anywhere struct{}
+
+func (anywhere) Calendar(string) (*daycal.Calendar, int64, error) { return &daycal.Calendar{}, 0, nil }
+
+// usesHolidays is a trigger that names a calendar, as a program makes it that does not have its days.
+func usesHolidays() (ruqi.Trigger, error) {
+	registry := newRegistry(anywhere{})
+	return registry.DecodeTrigger([]byte(`{"kind":"except","of":{"kind":"cron","expr":"0 9 25,26 12 *","zone":"UTC"},"not":[{"calendar":"holidays"}]}`))
+}
+
+func putCalendar(name, days string, version int64) func(context.Context, ruqi.Operations) (any, error) {
+	return func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		c, added, err := ops.(ruqi.CalendarOperations).PutCalendar(ctx, name, json.RawMessage(days), version)
+		shown, err := noTime(c, err)
+		return []any{shown, string(added)}, err
+	}
+}
+
+func removeCalendar(name string, version int64) func(context.Context, ruqi.Operations) (any, error) {
+	return func(ctx context.Context, ops ruqi.Operations) (any, error) {
+		return nil, ops.(ruqi.CalendarOperations).RemoveCalendar(ctx, name, version)
+	}
+}
+
+// noTime writes a calendar without its time.
+func noTime(c ruqi.Calendar, err error) (any, error) {
+	return fmt.Sprintf("%s %d %s %v", c.Name, c.Version, c.Days, c.Updated.IsZero()), err
 }
 
 // A lister is what both have beside Operations.
@@ -386,10 +466,10 @@ func rehearse(ctx context.Context, ops ruqi.Operations, spec ruqi.JobSpec, how r
 }
 
 func TestClientAndSchedulerAnswerAlike(t *testing.T) {
-	scheduler := direct(t)
+	scheduler, _ := direct(t)
 	c := remote(t)
 	sentinels := []error{
-		ruqi.ErrInvalid, ruqi.ErrNotFound, ruqi.ErrExists, ruqi.ErrVersion, ruqi.ErrClosure, ruqi.ErrEnded, ruqi.ErrUnavailable, errRefused,
+		ruqi.ErrInvalid, ruqi.ErrNotFound, ruqi.ErrExists, ruqi.ErrVersion, ruqi.ErrInUse, ruqi.ErrClosure, ruqi.ErrEnded, ruqi.ErrUnavailable, errRefused,
 	}
 	failed := 0
 	for _, step := range steps {

@@ -55,7 +55,7 @@ func waitOn(t *testing.T, ctx context.Context, answer func(since time.Duration) 
 	t.Helper()
 	begin := time.Now()
 	transport := line(func(r *http.Request) (*http.Response, error) { return answer(time.Since(begin))(r) })
-	c, err := client.New("http://127.0.0.1:8585", token, newRegistry(), client.Options{HTTP: &http.Client{Transport: transport}})
+	c, err := client.New("http://127.0.0.1:8585", token, newRegistry(anywhere{}), client.Options{HTTP: &http.Client{Transport: transport}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func TestAnOutputThatIsFollowedMayBeSilentForHours(t *testing.T) {
 
 func over(t *testing.T, transport line) *client.Client {
 	t.Helper()
-	c, err := client.New("http://127.0.0.1:8585", token, newRegistry(), client.Options{HTTP: &http.Client{Transport: transport}})
+	c, err := client.New("http://127.0.0.1:8585", token, newRegistry(anywhere{}), client.Options{HTTP: &http.Client{Transport: transport}})
 	if err != nil {
 		t.Fatal(err)
 	}

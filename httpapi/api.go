@@ -139,6 +139,7 @@ func newAPI(options Options) *api {
 	a.registerRuns()
 	a.registerOutput()
 	a.registerPreview()
+	a.registerCalendars()
 	a.registerStatus()
 	a.registerOpenAPI()
 	a.routes.refuseOthers()

@@ -48,6 +48,9 @@ func (a *api) addJobs(ctx context.Context, in *addJobs) (*additionsAnswer, error
 	if err != nil {
 		return nil, err
 	}
+	if err := a.learn(ctx, in.RawBody); err != nil {
+		return nil, err
+	}
 	out := &additionsAnswer{Body: wire.Additions{Items: make([]wire.Addition, len(definitions))}}
 	var specs []ruqi.JobSpec
 	var places []int

@@ -178,6 +178,9 @@ func (a *api) listJobs(ctx context.Context, in *listJobs) (*jobPageAnswer, error
 }
 
 func (a *api) addJob(ctx context.Context, in *addJob) (*addedAnswer, error) {
+	if err := a.learn(ctx, in.RawBody); err != nil {
+		return nil, err
+	}
 	spec, err := wire.DecodeNew(a.Registry, in.RawBody)
 	if err != nil {
 		return nil, err
@@ -232,6 +235,9 @@ func (a *api) add(ctx context.Context, in *addJob, spec ruqi.JobSpec) (ruqi.Job,
 func (a *api) putJob(ctx context.Context, in *changeJob) (*jobAnswer, error) {
 	id, err := in.id()
 	if err != nil {
+		return nil, err
+	}
+	if err := a.learn(ctx, in.RawBody); err != nil {
 		return nil, err
 	}
 	spec, err := wire.DecodeDefinition(a.Registry, id, in.RawBody)

@@ -28,6 +28,9 @@ func (a *api) registerPreview() {
 }
 
 func (a *api) previewTrigger(ctx context.Context, in *previewTrigger) (*previewAnswer, error) {
+	if err := a.learn(ctx, in.RawBody); err != nil {
+		return nil, err
+	}
 	trigger, ask, err := a.readPreview(in.RawBody)
 	if err != nil {
 		return nil, err

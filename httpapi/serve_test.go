@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/calendar"
 	"github.com/ruqi-dev/ruqi/executor/command"
 	"github.com/ruqi-dev/ruqi/executor/gofunc"
 	"github.com/ruqi-dev/ruqi/httpapi"
@@ -53,15 +54,16 @@ func (l *log) String() string {
 
 func newOptions(t *testing.T) (httpapi.Options, *ruqi.Scheduler, *log) {
 	t.Helper()
+	store := memory.Open(memory.Options{})
+	calendars := calendar.New(store)
 	registry := ruqi.NewRegistry()
-	trigger.Register(registry)
+	trigger.RegisterWith(registry, calendars)
 	gofunc.Register(registry)
 	command.Register(registry, command.Options{})
-	store := memory.Open(memory.Options{})
 	l := &log{}
 	logger := slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	scheduler, err := ruqi.New(store, registry, ruqi.Options{
-		Zone: time.UTC, Logger: logger, Slots: map[string]int{"command": 40, "closed": 0}, Release: "test", Drain: -1,
+		Zone: time.UTC, Logger: logger, Slots: map[string]int{"command": 40, "closed": 0}, Release: "test", Drain: -1, Calendars: calendars,
 	})
 	if err != nil {
 		t.Fatal(err)

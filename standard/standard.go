@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/calendar"
 	"github.com/ruqi-dev/ruqi/executor/command"
 	"github.com/ruqi-dev/ruqi/executor/gofunc"
 	"github.com/ruqi-dev/ruqi/executor/webhook"
@@ -25,24 +26,28 @@ type Options struct {
 	Webhooks webhook.Options
 	// Commands says which commands may be run, and how they are kept together.
 	Commands command.Options
+	// Calendars knows the calendars that triggers name: those of Store.Calendars, which the scheduler is then given as well. Nil: such triggers
+	// are refused.
+	Calendars trigger.CalendarSource
 }
 
 // Registry returns a new registry of the triggers and executors that are built in. Functions are for
 // the program to add.
 func Registry(options Options) *ruqi.Registry {
 	registry := ruqi.NewRegistry()
-	trigger.Register(registry)
+	trigger.RegisterWith(registry, options.Calendars)
 	gofunc.Register(registry)
 	command.Register(registry, options.Commands)
 	webhook.Register(registry, options.Webhooks)
 	return registry
 }
 
-// A Store is one opened store: the same thing as what keeps jobs and as what keeps records.
-// Closing Jobs closes both.
+// A Store is one opened store: the same thing as what keeps jobs, as what keeps records, and as what keeps named calendars among these.
+// Closing Jobs closes them all.
 type Store struct {
-	Jobs    ruqi.JobStore
-	Records ruqi.RecordStore
+	Jobs      ruqi.JobStore
+	Records   ruqi.RecordStore
+	Calendars *calendar.Store
 }
 
 // StoreOptions tune a store, as far as all have it in common. The zero value is ready for use.
@@ -64,19 +69,19 @@ func OpenStore(ctx context.Context, address string, options StoreOptions) (Store
 	switch {
 	case kind == "memory" && rest == "":
 		store := memory.Open(memory.Options{})
-		return Store{Jobs: store, Records: store}, nil
+		return Store{Jobs: store, Records: store, Calendars: calendar.New(store)}, nil
 	case kind == "sqlite" && rest != "":
 		store, err := sqlite.Open(ctx, rest, sqlite.Options{Logger: options.Logger, KeepSchema: options.KeepSchema})
 		if err != nil {
 			return Store{}, fmt.Errorf("open store sqlite:%s: %w", rest, err)
 		}
-		return Store{Jobs: store, Records: store}, nil
+		return Store{Jobs: store, Records: store, Calendars: calendar.New(store)}, nil
 	case kind == "postgres" || kind == "postgresql":
 		store, err := postgres.Open(ctx, address, postgres.Options{Logger: options.Logger, KeepSchema: options.KeepSchema})
 		if err != nil {
 			return Store{}, err
 		}
-		return Store{Jobs: store, Records: store}, nil
+		return Store{Jobs: store, Records: store, Calendars: calendar.New(store)}, nil
 	case kind == "sqlite":
 		return Store{}, ruqi.Invalid("/store", "", "sqlite needs the path of its file: sqlite:/var/lib/ruqi/ruqi.db")
 	}

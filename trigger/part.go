@@ -132,8 +132,9 @@ func (r reader) part(data []byte) (Part, error) {
 		o.Done("days")
 	case o.Has("calendar"):
 		name, given := o.Text("calendar")
-		if n, has := o.Int("version"); has && n < 0 {
-			faults.Add("/version", strconv.FormatInt(n, 10), "below zero")
+		planned, _ := o.Int("version")
+		if planned < 0 {
+			faults.Add("/version", strconv.FormatInt(planned, 10), "below zero")
 		}
 		o.Done("calendar", "version")
 		if !given {
@@ -144,6 +145,9 @@ func (r reader) part(data []byte) (Part, error) {
 			return Part{}, err
 		}
 		faults.Merge("", err)
+		if p.version == 0 { // a source that knows the name alone: what was written is passed on
+			p.version = planned
+		}
 	default:
 		faults.Add("", string(data), "it is a trigger, {\"calendar\":\"NAME\"} or {\"days\":{…}}")
 	}

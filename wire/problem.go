@@ -80,6 +80,7 @@ var problems = []struct {
 	{ruqi.ErrNotFound, http.StatusNotFound, "urn:ruqi:not-found", "Not found"},
 	{ruqi.ErrExists, http.StatusConflict, "urn:ruqi:exists", "Already exists"},
 	{ruqi.ErrEnded, http.StatusConflict, "urn:ruqi:ended", "Run has ended"},
+	{ruqi.ErrInUse, http.StatusConflict, "urn:ruqi:in-use", "In use"},
 	{ruqi.ErrConflict, http.StatusConflict, "urn:ruqi:conflict", "Changed by another"},
 	{ruqi.ErrVersion, http.StatusPreconditionFailed, "urn:ruqi:version", "Version does not match"},
 	{ruqi.ErrClosure, http.StatusUnprocessableEntity, "urn:ruqi:closure", "A closure cannot be kept"},
