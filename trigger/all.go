@@ -139,10 +139,12 @@ func (t *AllTrigger) Bind(loc *time.Location, anchor time.Time, seed string) (ru
 // everFires reports whether a trigger fires after the instant, or has fired before.
 func everFires(t ruqi.Trigger, at time.Time) bool {
 	micros := clampMicros(at, false)
-	if _, ok := nextMicros(t, micros); ok {
+	asks := maxAsks
+	if _, ok := nextMicros(t, micros, &asks); ok {
 		return true
 	}
-	_, ok := prevMicros(t, micros+1)
+	asks = maxAsks
+	_, ok := prevMicros(t, micros+1, &asks)
 	return ok
 }
 
@@ -200,8 +202,7 @@ func (t *AllTrigger) next(after int64, asks *int) (int64, bool) {
 	limit := after + searchMicros
 	at, agreed := after+1, 0
 	for i := 0; at <= limit && *asks > 0; i = (i + 1) % len(t.asked) {
-		*asks--
-		next, ok := nextMicros(t.asked[i], at-1)
+		next, ok := nextMicros(t.asked[i], at-1, asks)
 		switch {
 		case !ok:
 			return 0, false
@@ -219,28 +220,36 @@ func (t *AllTrigger) next(after int64, asks *int) (int64, bool) {
 
 // Prev returns the last instant strictly before the instant before at which all parts fire.
 func (t *AllTrigger) Prev(before time.Time) (time.Time, bool) {
-	if t.fault != nil || t.never {
+	asks := maxAsks
+	at, ok := t.prev(clampMicros(before, true), &asks)
+	if !ok {
 		return time.Time{}, false
 	}
-	until := clampMicros(before, true)
-	limit := until - searchMicros
-	at, agreed, asks := until-1, 0, maxAsks
-	for i := 0; at >= limit && asks > 0; i = (i + 1) % len(t.asked) {
-		asks--
-		prev, ok := prevMicros(t.asked[i], at+1)
+	return t.zone.timeMicro(at), true
+}
+
+// prev is next backwards.
+func (t *AllTrigger) prev(before int64, asks *int) (int64, bool) {
+	if t.fault != nil || t.never {
+		return 0, false
+	}
+	limit := before - searchMicros
+	at, agreed := before-1, 0
+	for i := 0; at >= limit && *asks > 0; i = (i + 1) % len(t.asked) {
+		prev, ok := prevMicros(t.asked[i], at+1, asks)
 		switch {
 		case !ok:
-			return time.Time{}, false
+			return 0, false
 		case prev < at:
 			at, agreed = prev, 1
 		default:
 			agreed++
 		}
 		if agreed == len(t.asked) {
-			return t.zone.timeMicro(at), at >= limit
+			return at, at >= limit
 		}
 	}
-	return time.Time{}, false
+	return 0, false
 }
 
 // Count returns how many fire times lie in (after, until]; negative when they are too many to count one by one.
@@ -253,7 +262,7 @@ func (t *AllTrigger) Count(after, until time.Time) (n int64) {
 	for from < to {
 		at, ok := t.next(from, &asks)
 		switch {
-		case asks == 0 || n > maxCounted:
+		case asks <= 0 || n > maxCounted:
 			return -1
 		case !ok || at > to:
 			return n

@@ -117,37 +117,47 @@ func (t *AnyTrigger) Reanchor(anchor time.Time) (ruqi.Trigger, bool) {
 }
 
 // Next returns the first fire time of any part strictly after the instant after.
-func (t *AnyTrigger) Next(after time.Time) (first time.Time, ok bool) {
-	if t.fault != nil {
-		return time.Time{}, false
-	}
-	for _, part := range t.of {
-		if at, has := part.Next(after); has && (!ok || at.Before(first)) {
-			first, ok = at, true
-		}
-	}
+func (t *AnyTrigger) Next(after time.Time) (time.Time, bool) {
+	asks := maxAsks
+	at, ok := t.next(clampMicros(after, false), &asks)
 	if !ok {
 		return time.Time{}, false
 	}
-	return first.In(t.zone.location()), true
+	return t.zone.timeMicro(at), true
+}
+
+func (t *AnyTrigger) next(after int64, asks *int) (first int64, ok bool) {
+	if t.fault != nil {
+		return 0, false
+	}
+	for _, part := range t.of {
+		if at, has := nextMicros(part, after, asks); has && (!ok || at < first) {
+			first, ok = at, true
+		}
+	}
+	return first, ok && *asks > 0
 }
 
 // Prev returns the last fire time of any part strictly before the instant before.
 func (t *AnyTrigger) Prev(before time.Time) (time.Time, bool) {
-	if t.fault != nil {
-		return time.Time{}, false
-	}
-	until := clampMicros(before, true)
-	last, ok := int64(0), false
-	for _, part := range t.of {
-		if at, has := prevMicros(part, until); has && (!ok || at > last) {
-			last, ok = at, true
-		}
-	}
+	asks := maxAsks
+	at, ok := t.prev(clampMicros(before, true), &asks)
 	if !ok {
 		return time.Time{}, false
 	}
-	return t.zone.timeMicro(last), true
+	return t.zone.timeMicro(at), true
+}
+
+func (t *AnyTrigger) prev(before int64, asks *int) (last int64, ok bool) {
+	if t.fault != nil {
+		return 0, false
+	}
+	for _, part := range t.of {
+		if at, has := prevMicros(part, before, asks); has && (!ok || at > last) {
+			last, ok = at, true
+		}
+	}
+	return last, ok && *asks > 0
 }
 
 // Count returns how many fire times lie in (after, until]; negative when they are more than ten thousand, which are not counted, since

@@ -60,30 +60,24 @@ func (z *zone) foldsOverMidnight(from, to int64) bool {
 	}
 }
 
-// onward returns the first instant after one at which the wall clock may show the later day d, or an earlier day than it shows now.
-func (z *zone) onward(at int64, d daycal.Day) int64 {
-	t := floorSeconds(at)
-	s := z.at(t)
-	if s.foldsOverMidnight() && floorDay(s.end+s.after) < floorDay(t+s.off) {
-		return min(s.end*microsecond, z.later(at, d, s))
-	}
-	return z.later(at, d, s)
-}
-
-// later returns the first instant after at, which is in the span s, that may show d; its first one may have been before a fold.
-func (z *zone) later(at int64, d daycal.Day, s *span) int64 {
+// later returns the first instant after one that may show the later day d; its first one may have been before a fold.
+func (z *zone) later(at int64, d daycal.Day) int64 {
 	if start := z.startOf(d); start > at {
 		return start
 	}
-	return max(at+1, (int64(d)*daySeconds-s.off)*microsecond)
+	return max(at+1, (int64(d)*daySeconds-z.at(floorSeconds(at)).off)*microsecond)
 }
 
-// backward returns the last instant before one at which the wall clock may show the earlier day d, or a later day than it shows now.
-func (z *zone) backward(at int64, d daycal.Day) int64 {
-	until := min(at, z.endOf(d))
+// backAfter returns the next clock change after an instant, when it leads back to a day before the one that is shown then.
+func (z *zone) backAfter(at int64) (change int64, ok bool) {
 	t := floorSeconds(at)
-	if s := z.at(t); s.before > s.off && floorDay(s.begin-1+s.before) > floorDay(t+s.off) {
-		until = min(at, max(until, s.begin*microsecond))
-	}
-	return until - 1
+	s := z.at(t)
+	return s.end * microsecond, s.foldsOverMidnight() && floorDay(s.end+s.after) < floorDay(t+s.off)
+}
+
+// aheadBefore returns the last clock change before an instant, or at it, when a day after the one that is shown then was shown before.
+func (z *zone) aheadBefore(at int64) (change int64, ok bool) {
+	t := floorSeconds(at)
+	s := z.at(t)
+	return s.begin * microsecond, s.before > s.off && floorDay(s.begin-1+s.before) > floorDay(t+s.off)
 }

@@ -31,8 +31,23 @@ const (
 	searchMicros = searchSeconds * microsecond
 )
 
-// nextMicros returns a trigger's first fire time after an instant; all are microseconds.
-func nextMicros(t ruqi.Trigger, after int64) (int64, bool) {
+// nextMicros returns a trigger's first fire time after an instant; all are microseconds. asks is how many questions may still be put to
+// parts, however deep they are nested; when none is left the answer is no.
+func nextMicros(t ruqi.Trigger, after int64, asks *int) (int64, bool) {
+	switch c := t.(type) {
+	case *AnyTrigger:
+		return c.next(after, asks)
+	case *AllTrigger:
+		return c.next(after, asks)
+	case *ExceptTrigger:
+		return c.next(after, asks)
+	case *OnlyTrigger:
+		return c.next(after, asks)
+	}
+	if *asks <= 0 {
+		return 0, false
+	}
+	*asks--
 	at, ok := t.Next(time.UnixMicro(after).UTC())
 	if !ok {
 		return 0, false
@@ -42,7 +57,21 @@ func nextMicros(t ruqi.Trigger, after int64) (int64, bool) {
 
 // prevMicros returns a trigger's last fire time before an instant. One that cannot look back is asked for what comes next, from
 // ever earlier instants on, and then between two of them.
-func prevMicros(t ruqi.Trigger, before int64) (int64, bool) {
+func prevMicros(t ruqi.Trigger, before int64, asks *int) (int64, bool) {
+	switch c := t.(type) {
+	case *AnyTrigger:
+		return c.prev(before, asks)
+	case *AllTrigger:
+		return c.prev(before, asks)
+	case *ExceptTrigger:
+		return c.prev(before, asks)
+	case *OnlyTrigger:
+		return c.prev(before, asks)
+	}
+	if *asks <= 0 {
+		return 0, false
+	}
+	*asks--
 	if s, ok := t.(ruqi.Stepper); ok {
 		at, ok := s.Prev(time.UnixMicro(before).UTC())
 		if !ok {
@@ -53,7 +82,7 @@ func prevMicros(t ruqi.Trigger, before int64) (int64, bool) {
 	const first = earliest*microsecond - 1
 	low, high := before-1, before // what fires after low fires before before; after high nothing does
 	for back := int64(microsecond); ; back *= 2 {
-		at, ok := nextMicros(t, low)
+		at, ok := nextMicros(t, low, asks)
 		if ok && at < before {
 			low = at - 1
 			break
@@ -65,7 +94,7 @@ func prevMicros(t ruqi.Trigger, before int64) (int64, bool) {
 	}
 	for high-low > 1 {
 		mid := low + (high-low)/2
-		if at, ok := nextMicros(t, mid); ok && at < before {
+		if at, ok := nextMicros(t, mid, asks); ok && at < before {
 			low = at - 1
 			if low < mid {
 				low = mid
@@ -90,8 +119,12 @@ func countMicros(t ruqi.Trigger, after, until int64) (n int64) {
 
 // walkCount counts one by one.
 func walkCount(t ruqi.Trigger, after, until int64) (n int64) {
+	asks := maxAsks
 	for {
-		at, ok := nextMicros(t, after)
+		at, ok := nextMicros(t, after, &asks)
+		if asks <= 0 {
+			return -1
+		}
 		if !ok || at > until {
 			return n
 		}
@@ -107,7 +140,8 @@ func firesAt(t ruqi.Trigger, at int64) bool {
 	if m, ok := t.(ruqi.Matcher); ok {
 		return m.Matches(time.UnixMicro(at).UTC())
 	}
-	next, ok := nextMicros(t, at-1)
+	asks := maxAsks
+	next, ok := nextMicros(t, at-1, &asks)
 	return ok && next == at
 }
 

@@ -1,5 +1,6 @@
 // Package trigger has the kinds of triggers that come with Ruqi: cron, interval
-// and date. They are pure, immutable values, safe for concurrent use.
+// and date, and any, all, except and only, which are made of others. They are
+// pure, immutable values, safe for concurrent use.
 //
 //	trigger.Crontab("30 2 * * mon-fri")          // in the zone of the scheduler
 //	trigger.Every(90 * time.Second)              // from the moment the job is added
@@ -8,6 +9,19 @@
 // These three forms fit into a struct literal: what is wrong with them is told when
 // the job is added (by Bind, as an *ruqi.InvalidError). Cron and Interval take
 // options and return the error at once; Parse reads what a user typed.
+//
+// # Several triggers, and days off
+//
+// Any fires when one of its parts does: it is how a job has several triggers. All fires at the instants that its parts have in
+// common. Except and Only hold a trigger against calendars (package daycal) and other triggers:
+//
+//	holidays, err := daycal.Parse(file)                    // JSON, .ics, or a year of holidays and make-up working days
+//	trigger.Except(trigger.Crontab("0 9 * * *"), trigger.Days(holidays))
+//
+// A fire time on a day that is left out is skipped, or with Else moved to the nearest day that is not: the last working day of the month
+// is the last day of it, else the one before that is not left out.
+//
+// A calendar can be kept under a name and changed while jobs use it: Named, and RegisterWith for their JSON.
 //
 // # Clock changes
 //

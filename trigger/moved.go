@@ -2,11 +2,13 @@ package trigger
 
 import "github.com/ruqi-dev/ruqi/trigger/daycal"
 
-// maxMoved is how many days away a fire time may be moved to. A year is more than any holiday lasts.
+// maxMoved is how many days away a fire time may be moved. A year is more than any holiday lasts.
 const maxMoved = 366
 
 // stays reports whether fire times on a day stay there.
-func (s *sieve) stays(d daycal.Day) bool { return s.holdsDay(d) == s.keeps && s.zone.shows(d) }
+func (s *sieve) stays(d daycal.Day) bool {
+	return s.holdsDay(d) == s.keeps && d >= daycal.First && d <= daycal.Last && s.zone.shows(d)
+}
 
 // nextStay returns the first day after d whose fire times stay.
 func (s *sieve) nextStay(d daycal.Day) (daycal.Day, bool) {
@@ -30,29 +32,32 @@ func (s *sieve) prevStay(d daycal.Day) (daycal.Day, bool) {
 	}
 }
 
-// target returns the day to which fire times on a day belong: itself, or the one they are moved to, however far away.
+// target returns the day to which fire times on a day belong: itself, or the one they are moved to.
 func (s *sieve) target(d daycal.Day) (daycal.Day, bool) {
-	switch {
-	case s.stays(d):
-		return d, true
-	case s.otherwise == ElseNext:
-		return s.nextStay(d)
+	step := daycal.Day(1)
+	if s.otherwise == ElsePrevious {
+		step = -1
 	}
-	return s.prevStay(d)
+	for range maxMoved + 1 {
+		if s.stays(d) {
+			return d, true
+		}
+		d += step
+	}
+	return 0, false
 }
 
 // sources returns the days whose fire times are moved to a day; first > last when there are none.
 func (s *sieve) sources(d daycal.Day) (first, last daycal.Day) {
+	first, last = d, d
 	if s.otherwise == ElseNext {
-		first = d - maxMoved
-		if prev, ok := s.prevStay(d); ok {
-			first = max(first, prev+1)
+		for d-first < maxMoved && !s.stays(first-1) {
+			first--
 		}
 		return first, d - 1
 	}
-	last = d + maxMoved
-	if next, ok := s.nextStay(d); ok {
-		last = min(last, next-1)
+	for last-d < maxMoved && !s.stays(last+1) {
+		last++
 	}
 	return d + 1, last
 }
@@ -61,7 +66,7 @@ func (s *sieve) sources(d daycal.Day) (first, last daycal.Day) {
 func (s *sieve) moved(at int64) (int64, bool) {
 	from := s.zone.day(at)
 	to, ok := s.target(from)
-	if !ok || max(to-from, from-to) > maxMoved {
+	if !ok {
 		return 0, false
 	}
 	t := floorSeconds(at)
@@ -81,7 +86,7 @@ func (s *sieve) place(d daycal.Day, clock int64) int64 {
 }
 
 // nextMoved returns the first fire time after an instant where those on days that are left out are moved.
-func (s *sieve) nextMoved(after int64) (int64, bool) {
+func (s *sieve) nextMoved(after int64, asks *int) (int64, bool) {
 	d := s.zone.day(after) - 1 // the clock may go back to it
 	if !s.stays(d) || s.zone.endOf(d) <= after {
 		next, ok := s.nextStay(d)
@@ -91,42 +96,45 @@ func (s *sieve) nextMoved(after int64) (int64, bool) {
 		d = next
 	}
 	limit := s.zone.day(after) + searchSeconds/daySeconds
-	for d <= limit {
-		at, found := s.firstOn(d, after)
-		next, more := s.nextStay(d)
+	for d <= limit && *asks > 0 {
+		at, found := s.firstOn(d, after, asks)
 		if found {
-			if more && at >= s.zone.startOf(next) { // the clock goes back over midnight
-				if other, has := s.firstOn(next, after); has {
-					at = min(at, other)
+			if at >= s.zone.startOf(d+1) { // the clock goes back over midnight
+				if next, ok := s.nextStay(d); ok {
+					if other, has := s.firstOn(next, after, asks); has {
+						at = min(at, other)
+					}
 				}
 			}
-			return at, true
-		}
-		if !more {
-			return 0, false
+			return at, *asks > 0
 		}
 		// The first fire time that can belong to a later day.
 		from := d + 1
 		if s.otherwise == ElsePrevious {
+			next, ok := s.nextStay(d)
+			if !ok {
+				return 0, false
+			}
 			from = next
 		}
-		at, found = nextMicros(s.of, max(after, s.zone.startOf(from)-1))
+		at, found = nextMicros(s.of, max(after, s.zone.startOf(from)-1), asks)
 		if !found {
 			return 0, false
 		}
-		to, ok := s.target(s.zone.day(at))
-		if !ok && s.otherwise == ElseNext {
-			return 0, false
+		day := max(s.zone.day(at), from)
+		to, ok := s.target(day)
+		if !ok || to <= d {
+			if to, ok = s.nextStay(day); !ok {
+				return 0, false
+			}
 		}
-		if d = next; ok {
-			d = max(next, to)
-		}
+		d = to
 	}
 	return 0, false
 }
 
 // prevMoved is nextMoved backwards.
-func (s *sieve) prevMoved(before int64) (int64, bool) {
+func (s *sieve) prevMoved(before int64, asks *int) (int64, bool) {
 	d := s.zone.day(before) + 1
 	if !s.stays(d) || s.zone.startOf(d) >= before {
 		prev, ok := s.prevStay(d)
@@ -136,43 +144,46 @@ func (s *sieve) prevMoved(before int64) (int64, bool) {
 		d = prev
 	}
 	limit := s.zone.day(before) - searchSeconds/daySeconds
-	for d >= limit {
-		at, found := s.lastOn(d, before)
-		prev, more := s.prevStay(d)
+	for d >= limit && *asks > 0 {
+		at, found := s.lastOn(d, before, asks)
 		if found {
-			if more && at < s.zone.endOf(prev) {
-				if other, has := s.lastOn(prev, before); has {
-					at = max(at, other)
+			if at < s.zone.endOf(d-1) {
+				if prev, ok := s.prevStay(d); ok {
+					if other, has := s.lastOn(prev, before, asks); has {
+						at = max(at, other)
+					}
 				}
 			}
-			return at, true
-		}
-		if !more {
-			return 0, false
+			return at, *asks > 0
 		}
 		until := d - 1
 		if s.otherwise == ElseNext {
+			prev, ok := s.prevStay(d)
+			if !ok {
+				return 0, false
+			}
 			until = prev
 		}
-		at, found = prevMicros(s.of, min(before, s.zone.endOf(until)))
+		at, found = prevMicros(s.of, min(before, s.zone.endOf(until)), asks)
 		if !found {
 			return 0, false
 		}
-		to, ok := s.target(s.zone.day(at))
-		if !ok && s.otherwise == ElsePrevious {
-			return 0, false
+		day := min(s.zone.day(at), until)
+		to, ok := s.target(day)
+		if !ok || to >= d {
+			if to, ok = s.prevStay(day); !ok {
+				return 0, false
+			}
 		}
-		if d = prev; ok {
-			d = min(prev, to)
-		}
+		d = to
 	}
 	return 0, false
 }
 
 // firstOn returns the first fire time after an instant that belongs to a day: its own, and those that are moved to it.
-func (s *sieve) firstOn(d daycal.Day, after int64) (first int64, ok bool) {
+func (s *sieve) firstOn(d daycal.Day, after int64, asks *int) (first int64, ok bool) {
 	s.pieces(d, func(from, to, _ int64) bool {
-		if at, has := nextMicros(s.of, max(after, from-1)); has && at < to {
+		if at, has := nextMicros(s.of, max(after, from-1), asks); has && at < to {
 			first, ok = at, true
 		}
 		return !ok
@@ -195,7 +206,7 @@ func (s *sieve) firstOn(d daycal.Day, after int64) (first int64, ok bool) {
 	for source, last := s.sources(d); source <= last; source++ {
 		s.pieces(source, func(from, to, off int64) bool {
 			begin := max(from, int64(source)*dayMicros+low-off)
-			if at, has := nextMicros(s.of, begin-1); has && at < to {
+			if at, has := nextMicros(s.of, begin-1, asks); has && at < to {
 				clock = min(clock, at+off-int64(source)*dayMicros)
 			}
 			return true
@@ -210,9 +221,9 @@ func (s *sieve) firstOn(d daycal.Day, after int64) (first int64, ok bool) {
 }
 
 // lastOn returns the last fire time before an instant that belongs to a day.
-func (s *sieve) lastOn(d daycal.Day, before int64) (last int64, ok bool) {
+func (s *sieve) lastOn(d daycal.Day, before int64, asks *int) (last int64, ok bool) {
 	s.pieces(d, func(from, to, _ int64) bool {
-		if at, has := prevMicros(s.of, min(before, to)); has && at >= from {
+		if at, has := prevMicros(s.of, min(before, to), asks); has && at >= from {
 			last, ok = at, true // that of a later piece counts
 		}
 		return true
@@ -235,7 +246,7 @@ func (s *sieve) lastOn(d daycal.Day, before int64) (last int64, ok bool) {
 	for source, end := s.sources(d); source <= end; source++ {
 		s.pieces(source, func(from, to, off int64) bool {
 			until := min(to, int64(source)*dayMicros+high-off)
-			if at, has := prevMicros(s.of, until); has && at >= from {
+			if at, has := prevMicros(s.of, until, asks); has && at >= from {
 				clock = max(clock, at+off-int64(source)*dayMicros)
 			}
 			return true

@@ -181,11 +181,9 @@ func (s *sieve) EndTime() (time.Time, bool) {
 // Next returns the first fire time strictly after the instant after. What leaves out every fire time for a long time is
 // searched through for 400 years, or a million fire times.
 func (s *sieve) Next(after time.Time) (time.Time, bool) {
-	if s.fault != nil {
-		return time.Time{}, false
-	}
-	at, ok := s.nextMicros(clampMicros(after, false))
-	if !ok || s.end != none && at > s.end {
+	asks := maxAsks
+	at, ok := s.next(clampMicros(after, false), &asks)
+	if !ok {
 		return time.Time{}, false
 	}
 	return s.zone.timeMicro(at), true
@@ -193,60 +191,71 @@ func (s *sieve) Next(after time.Time) (time.Time, bool) {
 
 // Prev returns the last fire time strictly before the instant before.
 func (s *sieve) Prev(before time.Time) (time.Time, bool) {
-	if s.fault != nil {
-		return time.Time{}, false
-	}
-	until := clampMicros(before, true)
-	if s.end != none {
-		until = min(until, s.end+1)
-	}
-	at, ok := s.prevMicros(until)
+	asks := maxAsks
+	at, ok := s.prev(clampMicros(before, true), &asks)
 	if !ok {
 		return time.Time{}, false
 	}
 	return s.zone.timeMicro(at), true
 }
 
-func (s *sieve) nextMicros(after int64) (int64, bool) {
-	if s.otherwise != ElseSkip {
-		return s.nextMoved(after)
+func (s *sieve) next(after int64, asks *int) (at int64, ok bool) {
+	if s.fault != nil {
+		return 0, false
 	}
+	if s.otherwise == ElseSkip {
+		at, ok = s.nextKept(after, asks)
+	} else {
+		at, ok = s.nextMoved(after, asks)
+	}
+	return at, ok && (s.end == none || at <= s.end)
+}
+
+func (s *sieve) prev(before int64, asks *int) (int64, bool) {
+	if s.fault != nil {
+		return 0, false
+	}
+	if s.end != none {
+		before = min(before, s.end+1)
+	}
+	if s.otherwise == ElseSkip {
+		return s.prevKept(before, asks)
+	}
+	return s.prevMoved(before, asks)
+}
+
+// nextKept returns the first fire time after an instant that is not left out.
+func (s *sieve) nextKept(after int64, asks *int) (int64, bool) {
 	limit := after + searchMicros
-	at, ok := nextMicros(s.of, after)
-	for range maxAsks {
-		if !ok || at > limit {
-			return 0, false
-		}
+	at, ok := nextMicros(s.of, after, asks)
+	for ok && at <= limit && *asks > 0 {
+		*asks -= len(s.triggers)
 		if s.kept(at) {
 			return at, true
 		}
-		from, has := s.hopeAfter(at)
+		from, has := s.hopeAfter(at, asks)
 		if !has {
 			return 0, false
 		}
-		at, ok = nextMicros(s.of, from-1)
+		at, ok = nextMicros(s.of, from-1, asks)
 	}
 	return 0, false
 }
 
-func (s *sieve) prevMicros(before int64) (int64, bool) {
-	if s.otherwise != ElseSkip {
-		return s.prevMoved(before)
-	}
+// prevKept is nextKept backwards.
+func (s *sieve) prevKept(before int64, asks *int) (int64, bool) {
 	limit := before - searchMicros
-	at, ok := prevMicros(s.of, before)
-	for range maxAsks {
-		if !ok || at < limit {
-			return 0, false
-		}
+	at, ok := prevMicros(s.of, before, asks)
+	for ok && at >= limit && *asks > 0 {
+		*asks -= len(s.triggers)
 		if s.kept(at) {
 			return at, true
 		}
-		until, has := s.hopeBefore(at)
+		until, has := s.hopeBefore(at, asks)
 		if !has {
 			return 0, false
 		}
-		at, ok = prevMicros(s.of, until+1)
+		at, ok = prevMicros(s.of, until+1, asks)
 	}
 	return 0, false
 }
@@ -274,18 +283,21 @@ func (s *sieve) holdsDay(d daycal.Day) bool {
 }
 
 // hopeAfter returns the first instant after one that is left out that may not be.
-func (s *sieve) hopeAfter(at int64) (from int64, ok bool) {
+func (s *sieve) hopeAfter(at int64, asks *int) (from int64, ok bool) {
 	if !s.keeps && (len(s.days) == 0 || !s.holdsDay(s.zone.day(at))) {
 		return at + 1, true
 	}
 	if len(s.days) > 0 {
 		if d, has := s.nextDay(s.zone.day(at), s.keeps); has {
-			from, ok = s.zone.onward(at, d), true
+			from, ok = s.zone.later(at, d), true
+		}
+		if back, folds := s.zone.backAfter(at); folds && (!ok || back < from) {
+			from, ok = back, true
 		}
 	}
 	if s.keeps {
 		for _, t := range s.triggers {
-			if next, has := nextMicros(t, at); has && (!ok || next < from) {
+			if next, has := nextMicros(t, at, asks); has && (!ok || next < from) {
 				from, ok = next, true
 			}
 		}
@@ -294,18 +306,21 @@ func (s *sieve) hopeAfter(at int64) (from int64, ok bool) {
 }
 
 // hopeBefore is hopeAfter backwards.
-func (s *sieve) hopeBefore(at int64) (until int64, ok bool) {
+func (s *sieve) hopeBefore(at int64, asks *int) (until int64, ok bool) {
 	if !s.keeps && (len(s.days) == 0 || !s.holdsDay(s.zone.day(at))) {
 		return at - 1, true
 	}
 	if len(s.days) > 0 {
 		if d, has := s.prevDay(s.zone.day(at), s.keeps); has {
-			until, ok = s.zone.backward(at, d), true
+			until, ok = min(at, s.zone.endOf(d))-1, true
+		}
+		if ahead, folded := s.zone.aheadBefore(at); folded && (!ok || ahead > until+1) {
+			until, ok = min(at, ahead)-1, true
 		}
 	}
 	if s.keeps {
 		for _, t := range s.triggers {
-			if prev, has := prevMicros(t, at); has && (!ok || prev > until) {
+			if prev, has := prevMicros(t, at, asks); has && (!ok || prev > until) {
 				until, ok = prev, true
 			}
 		}
@@ -368,7 +383,8 @@ func (s *sieve) Matches(at time.Time) bool {
 	if s.otherwise == ElseSkip {
 		return firesAt(s.of, micros) && s.kept(micros)
 	}
-	next, ok := s.nextMoved(micros - 1)
+	asks := maxAsks
+	next, ok := s.nextMoved(micros-1, &asks)
 	return ok && next == micros
 }
 
@@ -387,8 +403,12 @@ func (s *sieve) Count(after, until time.Time) int64 {
 			return n
 		}
 	}
+	asks := maxAsks
 	for n := int64(0); n <= maxCounted; n++ {
-		at, ok := s.nextMicros(from)
+		at, ok := s.next(from, &asks)
+		if asks <= 0 {
+			return -1
+		}
 		if !ok || at > to {
 			return n
 		}

@@ -63,13 +63,19 @@ var Rooms = []Room{
 	},
 	{
 		Name: "trigger-is-pure", Packages: "trigger",
-		May:    []string{".", "internal/*"},
+		May:    []string{".", "internal/*", "trigger/daycal"},
 		Reason: "a trigger is a value: it needs no store, no executor and no third party",
 	},
 	{
 		Name: "calendar-knows-records", Packages: "calendar",
 		May:    []string{".", "trigger", "trigger/daycal", "internal/*"},
 		Reason: "it keeps calendars in whatever store of records it is given, for the triggers that name them",
+	},
+	{
+		Name: "only-daycal-imports-rrule", Packages: "trigger/daycal",
+		May:     []string{".", "internal/*"},
+		Modules: []string{"github.com/teambition/rrule-go"},
+		Reason:  "a calendar is a value that triggers are held against; it knows none of them",
 	},
 	{
 		Name: "shared-part-knows-no-sibling", Packages: "executor/internal/...",

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Calendar is an immutable set of days between First and Last.
+// A Calendar is an immutable set of days between First and Last. The zero value is the empty set.
 type Calendar struct {
 	weekdays uint8      // bit w: time.Weekday w
 	yearly   [13]uint32 // by month, bit d: day d of it
@@ -17,8 +17,9 @@ type Calendar struct {
 	union    []*Calendar
 	without  *Calendar
 
+	sought             uint8        // the weekdays that are looked through: without those that are taken away for good
 	holidays, workdays spans        // of all years
-	ruled              func() spans // the days of rules; computed when first asked for
+	followed           func() spans // the days of rules; computed when first asked for
 }
 
 // compile fills in what follows from the other fields. It is called once, before the calendar is shared.
@@ -29,13 +30,25 @@ func (c *Calendar) compile() {
 		workdays = append(workdays, y.workdays...)
 	}
 	c.holidays, c.workdays = merged(holidays), merged(workdays)
-	c.ruled = sync.OnceValue(func() spans {
+	c.sought = c.weekdays
+	if w := c.without; w != nil && w.without == nil && len(w.workdays) == 0 {
+		c.sought &^= w.weekdays
+	}
+	c.followed = sync.OnceValue(func() spans {
 		var all []span
 		for _, r := range c.rules {
 			all = append(all, r.days()...)
 		}
 		return merged(all)
 	})
+}
+
+// ruled returns the days of rules.
+func (c *Calendar) ruled() spans {
+	if c.followed == nil {
+		return nil
+	}
+	return c.followed()
 }
 
 // A span is a stretch of days, both ends included.
@@ -135,11 +148,11 @@ func (c *Calendar) NextIn(after Day) (d Day, ok bool) {
 	return 0, false
 }
 
-// nextHad returns the first day at or after d for which has is true; Last+1 for none.
+// nextHad returns the first day at or after d for which has is true, but for some that takes takes; Last+1 for none.
 func (c *Calendar) nextHad(d Day) Day {
 	best := min(c.dates.next(d), c.holidays.next(d), c.ruled().next(d))
-	if c.weekdays != 0 {
-		twoWeeks := uint16(c.weekdays)<<7 | uint16(c.weekdays)
+	if c.sought != 0 {
+		twoWeeks := uint16(c.sought)<<7 | uint16(c.sought)
 		best = min(best, d+Day(bits.TrailingZeros16(twoWeeks>>d.Weekday())))
 	}
 	if c.yearly != [13]uint32{} {
@@ -186,11 +199,11 @@ func (c *Calendar) PrevIn(before Day) (d Day, ok bool) {
 	return 0, false
 }
 
-// prevHad returns the last day at or before d for which has is true; First-1 for none.
+// prevHad is nextHad backwards: First-1 for none.
 func (c *Calendar) prevHad(d Day) Day {
 	best := max(c.dates.prev(d), c.holidays.prev(d), c.ruled().prev(d))
-	if c.weekdays != 0 {
-		twoWeeks := uint16(c.weekdays)<<7 | uint16(c.weekdays)
+	if c.sought != 0 {
+		twoWeeks := uint16(c.sought)<<7 | uint16(c.sought)
 		back := bits.LeadingZeros16(twoWeeks << (15 - 7 - d.Weekday()))
 		best = max(best, d-Day(back))
 	}

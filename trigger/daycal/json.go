@@ -180,6 +180,16 @@ func (c *Calendar) MarshalJSON() ([]byte, error) {
 	}{c.dates.texts(), c.weekdayTexts(), c.yearlyTexts(), c.years, c.rules, c.union, c.without})
 }
 
+// UnmarshalJSON reads what Parse does into a calendar that nobody else has yet.
+func (c *Calendar) UnmarshalJSON(data []byte) error {
+	parsed, err := Parse(data)
+	if err != nil {
+		return err
+	}
+	*c = *parsed
+	return nil
+}
+
 // String returns 2026-12-25 or 2026-12-24/2027-01-01.
 func (s span) String() string {
 	if s.to == s.from {

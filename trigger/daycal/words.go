@@ -27,13 +27,11 @@ func (c *Calendar) inEnglish() string {
 	if c.weekdays == 1<<7-1 {
 		add("all days")
 	} else if c.weekdays != 0 {
-		var names []string
 		for i := range 7 {
 			if w := time.Weekday((i + 1) % 7); c.weekdays>>w&1 == 1 {
-				names = append(names, w.String()+"s")
+				add("%ss", w)
 			}
 		}
-		parts = append(parts, joined(names, ", ", " and "))
 	}
 	for _, y := range c.yearlyRuns() {
 		if y.from == y.to {
@@ -81,13 +79,11 @@ func (c *Calendar) inChinese() string {
 	if c.weekdays == 1<<7-1 {
 		add("每天")
 	} else if c.weekdays != 0 {
-		var names []string
 		for i, name := range []string{"周一", "周二", "周三", "周四", "周五", "周六", "周日"} {
 			if c.weekdays>>((i+1)%7)&1 == 1 {
-				names = append(names, name)
+				parts = append(parts, name)
 			}
 		}
-		parts = append(parts, joined(names, "、", "和"))
 	}
 	for _, y := range c.yearlyRuns() {
 		if y.from == y.to {
