@@ -261,8 +261,9 @@ func (j *judge) attempts(s subject, rows []ruqi.Run) {
 				j.fault("run %d is attempt %d, and there is no lost one before it", r.ID, r.Attempt)
 			}
 		}
-		if s.rerun && r.State == ruqi.RunLost && all[key{r.Nominal.UnixMicro(), r.Attempt + 1, first(r)}] == nil {
-			j.fault("run %d was lost and not run again, which on_lost asks for", r.ID)
+		// Whose end was asked for between its owner's giving it up and the row is not run again: see ruqi.JobStore's Finish.
+		if s.rerun && r.State == ruqi.RunLost && r.CancelBy == "" && all[key{r.Nominal.UnixMicro(), r.Attempt + 1, first(r)}] == nil {
+			j.fault("run %d was lost and not run again, which on_lost asks for: attempt %d of %d, %s, %q, of %v", r.ID, r.Attempt, r.ParentID, r.Cause, r.Reason, r.Owner)
 		}
 	}
 }
