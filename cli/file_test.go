@@ -154,17 +154,27 @@ func TestCommandsThatNeedNoService(t *testing.T) {
 	}
 }
 
-func TestTheGuidesJobFileIsOne(t *testing.T) {
+// Every file that the guide shows is read as what it is, as far as the service, which is not there.
+func TestTheGuidesFilesAreWhatTheySay(t *testing.T) {
 	guide, err := os.ReadFile(filepath.Join("..", "docs", "guide.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(guide), "\n```yaml\n")
-	text, _, found := strings.Cut(rest, "```")
-	if !found || strings.Count(text, "\n---\n") != 1 {
-		t.Fatalf("no file of two jobs in the guide: %q", text)
+	jobs, calendars := 0, 0
+	for _, rest := range strings.Split(string(guide), "\n```yaml\n")[1:] {
+		text, _, _ := strings.Cut(rest, "```")
+		args := []string{"calendar", "put", "named", "-"}
+		if strings.Contains("\n"+text, "\nid: ") {
+			args = []string{"job", "add", "--file", "-"}
+			jobs += strings.Count("\n"+text, "\nid: ")
+		} else {
+			calendars++
+		}
+		if got := run(t, unreachable, text, args...); got.status != 5 {
+			t.Errorf("%q of\n%s: exit %d, want it to get as far as the service: %s", args, text, got.status, got.errors)
+		}
 	}
-	if got := run(t, unreachable, text, "job", "add", "--file", "-"); got.status != 5 {
-		t.Errorf("exit %d, want it to get as far as the service: %s", got.status, got.errors)
+	if jobs < 3 || calendars < 1 {
+		t.Errorf("the guide shows %d jobs and %d calendars", jobs, calendars)
 	}
 }
