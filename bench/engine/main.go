@@ -181,7 +181,7 @@ func steady(runs int) error {
 // burst runs 100,000 jobs each second for ten seconds, all recorded.
 func burst(runs int) error {
 	const jobs, every, window = 100_000, time.Second, 10 * time.Second
-	var fired, p99, recorded, load, floor []float64
+	var fired, p99, recorded, load, floor, folded []float64
 	for range runs {
 		floor = append(floor, timers(jobs, every, window))
 		var late lateness
@@ -213,14 +213,12 @@ func burst(runs int) error {
 		if err != nil {
 			return err
 		}
-		if lost > 0 {
-			return fmt.Errorf("%d fires were folded or skipped", lost)
-		}
-		recorded = append(recorded, float64(ended))
+		recorded, folded = append(recorded, float64(ended)), append(folded, float64(lost))
 	}
 	row("memory: no-op fires a second for 10 s", "100,000", runs, spread("%.0f", fired))
 	row("lateness p99, ms", "under 50", runs, spread("%.1f", p99))
 	row("rows recorded in all", "", runs, spread("%.0f", recorded))
+	row("fires folded into a later run, or skipped", "0", runs, spread("%.0f", folded))
 	row("CPU % of two cores' 200", "", runs, spread("%.0f", load))
 	row("floor: the same by bare timers of Go, CPU %", "", runs, spread("%.0f", floor))
 	return nil
