@@ -1,39 +1,23 @@
 package ruqi_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/said"
 	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
 // A logText keeps what is logged.
-type logText struct {
-	mu sync.Mutex // guards b
-	b  bytes.Buffer
-}
-
-func (l *logText) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
+type logText struct{ said.Text }
 
 func (l *logText) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 

@@ -261,7 +261,9 @@ func TestAJobThatHasFinishedStaysSo(t *testing.T) {
 	now := time.Now()
 	once(now, "")
 	s.ok("apply", "-f", path, "--set", "mine")
-	s.eventually("it has run", func() bool { return strings.Contains(s.ok("job", "list", "--state", "finished"), "once") })
+	s.eventually("it has run", func() bool {
+		return strings.Contains(s.ok("job", "list", "--state", "finished"), "once") && strings.Contains(s.ok("run", "list", "--job", "once"), "succeeded")
+	})
 	has(t, s.ok("apply", "-f", path, "--set", "mine", "--prune"), "unchanged once\n")
 	once(now, "state: active\n")
 	has(t, s.ok("apply", "-f", path, "--set", "mine"), "unchanged once\n")

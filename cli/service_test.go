@@ -4,9 +4,9 @@ package cli_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"fmt"
+	"github.com/ruqi-dev/ruqi/internal/said"
 	"io"
 	"net/http"
 	"os"
@@ -48,26 +48,8 @@ type service struct {
 	dir     string // data directory
 	url     string
 	command *exec.Cmd
-	log     *buffer
+	log     *said.Text
 	exited  chan struct{}
-}
-
-// buffer can be read while it is written.
-type buffer struct {
-	mu sync.Mutex // guards b
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 const patience = 30 * time.Second // for what takes a second or less on an idle machine
@@ -97,7 +79,7 @@ func serve(t *testing.T, dir string, args ...string) *service {
 // start is serve for a command that is made already, whose standard error may go to another file.
 func start(t *testing.T, dir string, cmd *exec.Cmd, stderr ...*os.File) *service {
 	t.Helper()
-	s := &service{t: t, dir: dir, command: cmd, log: &buffer{}, exited: make(chan struct{})}
+	s := &service{t: t, dir: dir, command: cmd, log: &said.Text{}, exited: make(chan struct{})}
 	s.command.Stderr = s.log
 	for _, file := range stderr {
 		s.command.Stderr = file

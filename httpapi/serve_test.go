@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"io"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/ruqi-dev/ruqi/executor/command"
 	"github.com/ruqi-dev/ruqi/executor/gofunc"
 	"github.com/ruqi-dev/ruqi/httpapi"
+	"github.com/ruqi-dev/ruqi/internal/said"
 	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
@@ -31,28 +30,10 @@ type service struct {
 	token     string
 	scheduler *ruqi.Scheduler
 	options   httpapi.Options
-	log       *log
+	log       *said.Text
 }
 
-// log collects what is logged.
-type log struct {
-	mu sync.Mutex // guards b
-	b  bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
-}
-
-func newOptions(t *testing.T) (httpapi.Options, *ruqi.Scheduler, *log) {
+func newOptions(t *testing.T) (httpapi.Options, *ruqi.Scheduler, *said.Text) {
 	t.Helper()
 	store := memory.Open(memory.Options{})
 	calendars := calendar.New(store)
@@ -60,7 +41,7 @@ func newOptions(t *testing.T) (httpapi.Options, *ruqi.Scheduler, *log) {
 	trigger.RegisterWith(registry, calendars)
 	gofunc.Register(registry)
 	command.Register(registry, command.Options{})
-	l := &log{}
+	l := &said.Text{}
 	logger := slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	scheduler, err := ruqi.New(store, registry, ruqi.Options{
 		Zone: time.UTC, Logger: logger, Slots: map[string]int{"command": 40, "closed": 0}, Release: "test", Drain: -1, Calendars: calendars,

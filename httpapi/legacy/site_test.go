@@ -1,7 +1,6 @@
 package legacy_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -15,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +23,7 @@ import (
 	"github.com/ruqi-dev/ruqi/executor/webhook"
 	"github.com/ruqi-dev/ruqi/httpapi"
 	"github.com/ruqi-dev/ruqi/httpapi/legacy"
+	"github.com/ruqi-dev/ruqi/internal/said"
 	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
@@ -38,25 +37,7 @@ type site struct {
 	url    string
 	token  string // sent as old clients write it; empty: none is
 	script string // of Python, that says hello
-	log    *log
-}
-
-// log collects what is logged.
-type log struct {
-	mu sync.Mutex // guards b
-	b  bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	log    *said.Text
 }
 
 // shanghai has no summer time, and midnight is not that of UTC.
@@ -118,7 +99,7 @@ func begin(t *testing.T, settings legacy.Settings, runs bool, change ...func(*ht
 	t.Helper()
 	registry := newRegistry()
 	ruqi.Func(registry, "say", say)
-	l := &log{}
+	l := &said.Text{}
 	logger := slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	scheduler, err := ruqi.New(memory.Open(memory.Options{}), registry, ruqi.Options{
 		Instance: "host-a:8585:4242:abc234", Zone: shanghai(t), Logger: logger, Drain: -1,

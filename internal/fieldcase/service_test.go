@@ -21,6 +21,7 @@ import (
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/client"
 	"github.com/ruqi-dev/ruqi/executor/command"
+	"github.com/ruqi-dev/ruqi/internal/said"
 	"github.com/ruqi-dev/ruqi/standard"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
@@ -59,7 +60,7 @@ type service struct {
 	cmd     *exec.Cmd
 	dir     string // data
 	address string
-	log     *logged
+	log     *said.Text
 }
 
 // serve starts the program on a directory of its own, with nothing but PATH in its environment.
@@ -85,7 +86,7 @@ func serveBy(t *testing.T, by []string, dir string, flags ...string) *service {
 	line := append(by, append([]string{path, "serve", "--data-dir", s.dir, "--listen", "127.0.0.1:0", "--tz", "UTC", "--drain", "0"}, flags...)...)
 	s.cmd = exec.Command(line[0], line[1:]...)
 	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	var log logged
+	var log said.Text
 	s.cmd.Stderr, s.log = &log, &log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {

@@ -1,7 +1,6 @@
 package fieldcase_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/executor/gofunc"
+	"github.com/ruqi-dev/ruqi/internal/said"
 	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/jobstore/sqlite"
 	"github.com/ruqi-dev/ruqi/trigger"
@@ -28,7 +28,7 @@ type site struct {
 	path string // the file of a store on disk
 
 	jump   atomic.Int64 // how far the clock of store and nodes is from virtual time
-	logged logged
+	logged said.Text
 
 	mu    sync.Mutex // guards began
 	began []began
@@ -306,24 +306,6 @@ func (g *gate) Rescue(ctx context.Context, o ruqi.Owner, limit int, decide func(
 		return nil, err
 	}
 	return g.JobStore.Rescue(ctx, o, limit, decide)
-}
-
-// logged is what the nodes said.
-type logged struct {
-	mu sync.Mutex // guards b
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 func ptr[T any](v T) *T { return &v }

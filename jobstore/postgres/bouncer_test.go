@@ -1,7 +1,6 @@
 package postgres_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,12 +12,12 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/ruqi-dev/ruqi/internal/said"
 )
 
 const (
@@ -52,26 +51,8 @@ type bouncer struct {
 	knows string // the database that it knows; *: each of the server
 	host  string // its address
 	cmd   *exec.Cmd
-	log   *logged
+	log   *said.Text
 	in    io.WriteCloser // of the guard: a shell that ends it when the test's process dies
-}
-
-// logged is what a program said.
-type logged struct {
-	mu sync.Mutex // guards b
-	b  bytes.Buffer
-}
-
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // newBouncer starts a PgBouncer in front of a server.
@@ -95,7 +76,7 @@ func newBouncerOf(t *testing.T, server, database string) *bouncer {
 		t.Fatal(err)
 	}
 	for range bouncerTries {
-		b := &bouncer{t: t, knows: database, host: freePort(t), log: &logged{}}
+		b := &bouncer{t: t, knows: database, host: freePort(t), log: &said.Text{}}
 		if err = b.start(program, u); err == nil {
 			return b
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/postgrestest"
+	"github.com/ruqi-dev/ruqi/internal/said"
 	"github.com/ruqi-dev/ruqi/jobstore/postgres"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
@@ -45,9 +46,9 @@ func TestSchedulersBehindPgBouncer(t *testing.T) {
 	server := postgrestest.New(t, postgrestest.Options{})
 	direct := server.Database(t)
 	b := newBouncer(t, direct)
-	said := &logged{}
+	heard := &said.Text{}
 	s := &site{t: t, address: b.through(direct)}
-	options := ruqi.Options{Logger: slog.New(slog.NewTextHandler(said, nil))}
+	options := ruqi.Options{Logger: slog.New(slog.NewTextHandler(heard, nil))}
 	first, second, third := s.node("a", options), s.node("b", options), s.node("c", options)
 	id := func(i int) string { return fmt.Sprintf("job%02d", i) }
 	for i := range jobs {
@@ -121,7 +122,7 @@ func TestSchedulersBehindPgBouncer(t *testing.T) {
 			t.Errorf("the output is %q, %v", part.Bytes, err)
 		}
 	}
-	if text := said.String(); strings.Contains(text, "level=ERROR") || strings.Contains(text, "prepared statement") {
+	if text := heard.String(); strings.Contains(text, "level=ERROR") || strings.Contains(text, "prepared statement") {
 		t.Errorf("the schedulers say\n%s", text)
 	}
 }
