@@ -54,6 +54,9 @@ func TestCalendarsAreWrittenFromFilesAndUsed(t *testing.T) {
 	if out := s.ok("job", "get", "work", "-o", "json"); !strings.Contains(out, `"calendar": "holidays"`) || !strings.Contains(out, `"version": 1`) {
 		t.Errorf("the job is %s", out)
 	}
+	if out := s.ok("job", "get", "work"); !strings.Contains(out, "calendar \"holidays\" (25 December to 26 December of every year and 2027-03-26)") {
+		t.Errorf("the job does not tell its days as the service knows them:\n%s", out)
+	}
 	if out := s.ok("diff", write(t, "again.json", job)); strings.Contains(out, "trigger") {
 		t.Errorf("the same job differs: %s", out)
 	}

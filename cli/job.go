@@ -26,7 +26,11 @@ func (a *app) jobCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.showJob(job)
+				fires, err := describeJob(ctx, c, job)
+				if err != nil {
+					return err
+				}
+				return a.showJob(job, fires)
 			}),
 		},
 		a.jobVerb("pause", "Take fires away from jobs until they are resumed", "paused", (*client.Client).PauseJob),

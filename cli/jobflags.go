@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -46,6 +47,32 @@ type jobFlags struct {
 	commandFlags
 }
 
+// single is a text that may be given once. The last of several would win without a word, and be taken for one more.
+type single struct {
+	text  *string
+	given bool
+}
+
+// Set takes the first text.
+func (s *single) Set(text string) error {
+	if s.given {
+		return errors.New("this is the second, and a job has one trigger; kind any in a job file is made of several")
+	}
+	*s.text, s.given = text, true
+	return nil
+}
+
+// String returns the text.
+func (s *single) String() string {
+	if s.text == nil {
+		return ""
+	}
+	return *s.text
+}
+
+// Type is how help calls it.
+func (s *single) Type() string { return "string" }
+
 // none takes an option away in a change.
 const none = "none"
 
@@ -53,15 +80,15 @@ func (f *jobFlags) register(set *pflag.FlagSet) {
 	f.set = set
 	set.StringVar(&f.name, "name", "", "`name` for people (default: the id)")
 	set.StringVar(&f.description, "description", "", "free `text`")
-	set.StringVar(&f.cron, "cron", "", "fire by a cron `expression`: '30 2 * * mon-fri'")
-	set.StringVar(&f.every, "every", "", "fire at a `time` in words: '5 seconds', 90s, '5 to 10 minutes', 'monday at 13:15', 'day at 10:30 until 2030-01-01'")
-	set.StringVar(&f.at, "at", "", "fire once: '2026-12-01 09:00', 'in 5 minutes', now (a `time`, as in --start and --end)")
+	set.Var(&single{text: &f.cron}, "cron", "fire by a cron `expression`: '30 2 * * mon-fri'")
+	set.Var(&single{text: &f.every}, "every", "fire at a `time` in words: '5 seconds', 90s, '5 to 10 minutes', 'monday at 13:15', 'day at 10:30 until 2030-01-01'")
+	set.Var(&single{text: &f.at}, "at", "fire once: '2026-12-01 09:00', 'in 5 minutes', now (a `time`, as in --start and --end)")
 	set.StringVar(&f.zone, "tz", "", "`zone` of the trigger, an IANA name (default: the service's)")
 	set.StringVar(&f.start, "start", "", "no fire before that `time`; an interval fires first then, and counts from it")
 	set.StringVar(&f.end, "end", "", "no fire after that `time`")
 	set.StringVar(&f.gap, "gap", "", "`what` to do with times that a clock change leaves out: run_after (default), shift or skip")
 	set.StringVar(&f.fold, "fold", "", "`what` to do with times that a clock change repeats: auto (default), first, second or both")
-	set.StringVar(&f.dialect, "dialect", "", "how --cron is read: `dialect` crontab (default) or ruqi")
+	set.StringVar(&f.dialect, "dialect", "", "how --cron is read: `dialect` crontab (default), ruqi, fields or quartz")
 	set.StringVar(&f.command, "command", "", "run this `text` in a shell; or give a program and its arguments after --")
 	set.StringVar(&f.webhook, "webhook", "", "send a request to this `url`, in place of running a command")
 	set.StringVar(&f.method, "method", "", "`method` of the request (default POST)")

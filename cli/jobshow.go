@@ -1,30 +1,34 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/trigger"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
 // triggerText says in a few words when a job fires.
-func triggerText(trigger ruqi.Trigger) string {
-	if trigger == nil {
+func triggerText(when ruqi.Trigger) string {
+	if when == nil {
 		return "-"
 	}
 	var t struct{ Kind, Expr, Dialect, Zone, Every, At, Text, End string }
-	data, err := trigger.MarshalJSON()
+	data, err := when.MarshalJSON()
 	if err == nil {
 		err = json.Unmarshal(data, &t)
 	}
 	text := ""
 	switch {
 	case err != nil || t.Kind == "":
-		return trigger.Kind()
+		return when.Kind()
 	case t.Expr != "":
 		text = t.Expr
 		if t.Dialect != "" && t.Dialect != "crontab" {
@@ -41,7 +45,7 @@ func triggerText(trigger ruqi.Trigger) string {
 		text = zoned(t.Text, t.End, t.Zone)
 	default:
 		text = t.Kind
-		if words, ok := trigger.(fmt.Stringer); ok && t.Kind == "calendar" {
+		if words, ok := when.(fmt.Stringer); ok && t.Kind == "calendar" {
 			text = zoned(words.String(), "", t.Zone)
 		}
 	}
@@ -66,8 +70,28 @@ func taskText(task ruqi.Task) string {
 	return task.String()
 }
 
-// showJob shows a job. Its times are those of its trigger's zone.
-func (a *app) showJob(job ruqi.Job) error {
+// describeJob says in words when a job fires. The days of named calendars are known to the service alone, so it is asked where a
+// trigger has any; of one that the service cannot read, such as one whose calendar is gone, there are no words.
+func describeJob(ctx context.Context, c *client.Client, job ruqi.Job) (string, error) {
+	if len(trigger.Calendars(job.Trigger)) == 0 {
+		if words, ok := job.Trigger.(ruqi.Describer); ok {
+			return words.Describe(ruqi.English), nil
+		}
+		return "", nil
+	}
+	shape, err := wire.FromJob(job)
+	if err != nil {
+		return "", err
+	}
+	preview, err := c.Preview(ctx, wire.PreviewRequest{Trigger: shape.Trigger, N: 1})
+	if errors.Is(err, ruqi.ErrInvalid) {
+		return "", nil
+	}
+	return preview.Description.English, err
+}
+
+// showJob shows a job, which fires as the words say. Its times are those of its trigger's zone.
+func (a *app) showJob(job ruqi.Job, fires string) error {
 	shape, err := wire.FromJob(job)
 	if err != nil {
 		return err
@@ -88,8 +112,8 @@ func (a *app) showJob(job ruqi.Job) error {
 	}
 	t.row("next", clock(job.NextDue, zone))
 	t.row("trigger", triggerText(job.Trigger))
-	if words, ok := job.Trigger.(ruqi.Describer); ok {
-		t.row("fires", words.Describe(ruqi.English))
+	if fires != "" {
+		t.row("fires", fires)
 	}
 	// What the line above says, and what is as it is for everybody.
 	t.members(shape.Trigger, "kind", "expr", "dialect", "every", "text", "years", "months", "weeks", "days", "hour", "minute", "second", "zone", "gap=run_after", "fold=auto")

@@ -98,7 +98,8 @@ func TestErrorsNameFieldColumnAndTheRightSpelling(t *testing.T) {
 		{"crontab", "0 0 * * H(5-7)", "day_of_week", 13, ""},
 		{"ruqi", "H 0 0 * * *", "second", 1, ""},
 		{"ruqi", "0 0 0 * * 7", "day_of_week", 11, ""},
-		{"ruqi", "0 0 0 L * *", "day", 7, ""},
+		{"ruqi", "0 0 0 L * *", "day", 7, "last"},
+		{"ruqi", "0 0 0 L-3 * *", "day", 7, ""},
 		{"ruqi", "0 0 0 * *", "expression", 1, ""},
 		{"ruqi", "0 0 0 * * sun-mon", "day_of_week", 11, "sun,mon"},
 		{"crontab", strings.Repeat("1,", 600) + "1 * * * *", "expression", 1025, ""},
@@ -256,4 +257,17 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q has the fields %v, its canonical text %v", text, prev, next)
 		}
 	})
+}
+
+func TestAnExpressionOfAnotherDialectIsToldWhichItLooksLike(t *testing.T) {
+	for _, c := range []struct{ dialect, text, want string }{
+		{"crontab", "0 15 10 ? * 6L 2027", "seven fields are those of the dialect quartz"},
+		{"ruqi", "0 15 10 ? * 6L 2027", "seven fields are those of the dialect quartz"},
+		{"crontab", "hour=9", "name=value is the form of the dialect fields"},
+		{"quartz", "day='3rd fri' hour=9", "name=value is the form of the dialect fields"},
+	} {
+		if _, err := cronexpr.Parse(cronexpr.Lookup(c.dialect), c.text); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: got %v, want a word on it: %s", c.dialect, c.text, err, c.want)
+		}
+	}
 }

@@ -238,7 +238,11 @@ func (r *reader) value(w, whole word) (int, *Error) {
 	case w.text[0] == 'H' || w.text[0] == 'h' && f.names == nil:
 		return 0, r.fault(w, "%s: hashed values (H) stand alone, and in the dialect crontab only", shown(w.text))
 	case f.names == nil:
-		return 0, r.fault(w, "%s is not a number", shown(w.text))
+		fault := r.fault(w, "%s is not a number", shown(w.text))
+		if f.extra&extraLast != 0 && strings.EqualFold(whole.text, "L") {
+			fault.Suggestion = "last"
+		}
+		return 0, fault
 	}
 	fault := r.fault(w, "%s is neither a number nor a name", shown(w.text))
 	fault.Suggestion = f.nearest(w.text)

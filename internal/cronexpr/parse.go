@@ -284,6 +284,10 @@ func (p *parser) wrongCount(list []word) *Error {
 		fault.Column, fault.Read = extra.column, cut(extra.text)
 	}
 	switch {
+	case strings.Contains(list[0].text, "="):
+		fault.Reason += "; name=value is the form of the dialect fields"
+	case len(list) == 7:
+		fault.Reason += "; seven fields are those of the dialect quartz"
 	case len(list) > 1:
 	case list[0].text[0] == '@':
 		fault.Reason = "macros such as @daily belong to the dialect crontab"

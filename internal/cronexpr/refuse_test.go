@@ -57,7 +57,7 @@ func TestErrorsOfTheOtherDialectsNameFieldColumnAndTheRightSpelling(t *testing.T
 		{"fields", "day='last day'", "day", 11, ""},
 		{"fields", "day='3rd'", "day", 9, ""},
 		{"fields", "day=lastfoo", "day", 5, ""},
-		{"fields", "day=L", "day", 5, ""},
+		{"fields", "day=L", "day", 5, "last"},
 		{"fields", "day_of_week=fri-mon", "day_of_week", 13, "fri,sat,sun,mon"},
 		{"fields", "day_of_week=mno", "day_of_week", 13, "mon"},
 		{"fields", "day_of_week=7", "day_of_week", 13, ""},
