@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ruqi-dev/ruqi/internal/text"
 )
 
 // health remembers what the store fails at: a heartbeat that passes says nothing of claims.
@@ -279,13 +281,13 @@ func (s *Scheduler) Runs(ctx context.Context, query RunQuery) (RunPage, error) {
 	faults.Merge("", CheckOffset(query.Offset, query.Cursor))
 	for _, state := range query.States {
 		if !slices.Contains(RunStates(), state) {
-			faults.Add("/state", string(state), "unknown word; accepted are %v", RunStates())
+			faults.Add("/state", string(state), "unknown word; accepted are %s", text.List(RunStates()))
 		}
 	}
 	causes := []Cause{CauseSchedule, CauseManual, CauseRetry, CauseStartup, CauseBackfill, CauseDependency}
 	for _, cause := range query.Causes {
 		if !slices.Contains(causes, cause) {
-			faults.Add("/cause", string(cause), "unknown word; accepted are %v", causes)
+			faults.Add("/cause", string(cause), "unknown word; accepted are %s", text.List(causes))
 		}
 	}
 	if err := faults.Err(); err != nil {

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/ruqi-dev/ruqi/internal/object"
+	"github.com/ruqi-dev/ruqi/internal/text"
 )
 
 // A Registry knows the kinds of triggers and tasks and the functions of a
@@ -179,7 +180,7 @@ func (r *Registry) DecodeTrigger(data []byte) (Trigger, error) {
 	decode, ok := r.triggers[kind]
 	r.mu.RUnlock()
 	if !ok {
-		return nil, Invalid("/kind", kind, "unknown trigger kind %q; accepted are %v", kind, r.TriggerKinds())
+		return nil, Invalid("/kind", kind, "unknown trigger kind %q; accepted are %s", kind, text.List(r.TriggerKinds()))
 	}
 	return decode(data)
 }
@@ -195,7 +196,7 @@ func (r *Registry) DecodeTask(data []byte) (Task, error) {
 		r.mu.RLock()
 		known := slices.Sorted(maps.Keys(r.executors))
 		r.mu.RUnlock()
-		return nil, Invalid("/kind", kind, "unknown task kind %q; accepted are %v", kind, known)
+		return nil, Invalid("/kind", kind, "unknown task kind %q; accepted are %s", kind, text.List(known))
 	}
 	return e.Decode(data)
 }

@@ -21,3 +21,15 @@ func Cut(s string, most int) string {
 	}
 	return clean[:end] + mark
 }
+
+// List writes words as a sentence has them: "a, b, c".
+func List[W ~string](words []W) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(w))
+	}
+	return b.String()
+}

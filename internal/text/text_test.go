@@ -42,3 +42,12 @@ func FuzzCut(f *testing.F) {
 		}
 	})
 }
+
+func TestList(t *testing.T) {
+	type word string
+	for want, words := range map[string][]word{"": nil, "a": {"a"}, "a, b c, d": {"a", "b c", "d"}} {
+		if got := text.List(words); got != want {
+			t.Errorf("%q is written %q, want %q", words, got, want)
+		}
+	}
+}
