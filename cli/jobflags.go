@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -53,15 +54,15 @@ func (f *jobFlags) register(set *pflag.FlagSet) {
 	f.set = set
 	set.StringVar(&f.name, "name", "", "`name` for people (default: the id)")
 	set.StringVar(&f.description, "description", "", "free `text`")
-	set.StringVar(&f.cron, "cron", "", "fire by a cron `expression`: '30 2 * * mon-fri'")
-	set.StringVar(&f.every, "every", "", "fire at a `time` in words: '5 seconds', 90s, '5 to 10 minutes', 'monday at 13:15', 'day at 10:30 until 2030-01-01'")
-	set.StringVar(&f.at, "at", "", "fire once: '2026-12-01 09:00', 'in 5 minutes', now (a `time`, as in --start and --end)")
+	set.Var((*onceFlag)(&f.cron), "cron", "fire by a cron `expression`: '30 2 * * mon-fri'")
+	set.Var((*onceFlag)(&f.every), "every", "fire at a `time` in words: '5 seconds', 90s, '5 to 10 minutes', 'monday at 13:15', 'day at 10:30 until 2030-01-01'")
+	set.Var((*onceFlag)(&f.at), "at", "fire once: '2026-12-01 09:00', 'in 5 minutes', now (a `time`, as in --start and --end)")
 	set.StringVar(&f.zone, "tz", "", "`zone` of the trigger, an IANA name (default: the service's)")
 	set.StringVar(&f.start, "start", "", "no fire before that `time`; an interval fires first then, and counts from it")
 	set.StringVar(&f.end, "end", "", "no fire after that `time`")
 	set.StringVar(&f.gap, "gap", "", "`what` to do with times that a clock change leaves out: run_after (default), shift or skip")
 	set.StringVar(&f.fold, "fold", "", "`what` to do with times that a clock change repeats: auto (default), first, second or both")
-	set.StringVar(&f.dialect, "dialect", "", "how --cron is read: `dialect` crontab (default) or ruqi")
+	set.StringVar(&f.dialect, "dialect", "", "how --cron is read: `dialect` crontab (default), ruqi, fields or quartz")
 	set.StringVar(&f.command, "command", "", "run this `text` in a shell; or give a program and its arguments after --")
 	set.StringVar(&f.webhook, "webhook", "", "send a request to this `url`, in place of running a command")
 	set.StringVar(&f.method, "method", "", "`method` of the request (default POST)")
@@ -145,6 +146,26 @@ func (f *jobFlags) names(pointer string) string {
 	}
 	return strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", ".")
 }
+
+// A onceFlag is a text that is refused when it is given again: the first one would be lost without a word.
+type onceFlag string
+
+var errTwice = errors.New("given twice; several triggers of a job are one of the kind any, which a job file has (--file)")
+
+// Set implements pflag.Value.
+func (f *onceFlag) Set(text string) error {
+	if *f != "" {
+		return errTwice
+	}
+	*f = onceFlag(text)
+	return nil
+}
+
+// String implements pflag.Value.
+func (f *onceFlag) String() string { return string(*f) }
+
+// Type implements pflag.Value.
+func (f *onceFlag) Type() string { return "string" }
 
 // chosen are the flags given of those that say when.
 func (f *jobFlags) chosen() []string {
