@@ -83,7 +83,7 @@ func (p Part) bind(loc *time.Location, anchor time.Time, seed string) (Part, err
 func (p Part) describe(in ruqi.Language) string {
 	switch {
 	case p.trigger != nil:
-		return describePart(p.trigger, in)
+		return Describe(p.trigger, in)
 	case p.days == nil:
 		return "?"
 	case p.name == "":
