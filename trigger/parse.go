@@ -24,7 +24,7 @@ type ParseOptions struct {
 	Zone string
 	// Gap and Fold are for cron, calendar and every: see the constants of type Gap and Fold.
 	Gap, Fold string
-	// Start and End are for all but date, inclusive: see CronOptions.StartText, and for calendar and every EveryOptions.StartText.
+	// Start and End are for cron, interval, calendar and every, inclusive: see CronOptions.StartText, and for calendar and every EveryOptions.StartText.
 	Start, End string
 	// Now is what "now" and "in 5 minutes" count from. The zero time: they are
 	// refused.
@@ -41,10 +41,10 @@ type ParseOptions struct {
 //   - calendar: "years= months= weeks= days= hour= minute= second= start_date= end_date=" with whole numbers.
 //   - every: words as EveryTrigger has them. A length of time gives an interval, a date a date; so does "in 5 minutes", when Now is
 //     given.
-//   - any, all, except, only: the trigger's JSON.
+//   - any, all, except, only: the trigger's JSON, made of the kinds of this package and of calendars whose days are written in it.
 //
-// The error is an *ruqi.InvalidError with every fault; its pointers are those of
-// the JSON form, and its messages begin with the name of the part.
+// Texts are of at most 1,024 bytes, but for JSON. The error is an *ruqi.InvalidError with every fault; its pointers are those of the
+// JSON form, and its messages begin with the name of the part.
 func Parse(kind, text string, o ParseOptions) (ruqi.Trigger, error) {
 	var faults ruqi.Faults
 	var loc *time.Location
