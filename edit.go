@@ -89,11 +89,17 @@ func firstFire(spec, old *JobSpec, now time.Time) (fire, bool) {
 	return jittered(spec, at), true
 }
 
+// neverFires says why a trigger has no fire time any more, or never had one.
 func neverFires(spec *JobSpec, now time.Time) error {
 	if stepper, ok := spec.Trigger.(Stepper); ok {
 		if last, ok := stepper.Prev(now); ok {
 			return Invalid("/trigger", "", "has no fire time left: the last was %s, %s ago; a start up to 60s late is accepted, a later one only within a misfire_grace",
 				last.Format(time.RFC3339Nano), duration.Format(now.Sub(last).Truncate(time.Second)))
+		}
+	}
+	if ender, ok := spec.Trigger.(Ender); ok {
+		if end, ok := ender.EndTime(); ok {
+			return Invalid("/trigger", "", "never fires: it has no fire time until its end, %s", end.Format(time.RFC3339Nano))
 		}
 	}
 	return Invalid("/trigger", "", "never fires")

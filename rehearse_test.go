@@ -50,6 +50,10 @@ func TestARehearsalTellsWhatAnAddWouldDoAndDoesNothing(t *testing.T) {
 		if _, _, err := s.RehearseJob(t.Context(), past, ruqi.Replace); !errors.Is(err, ruqi.ErrInvalid) || !strings.Contains(err.Error(), "no fire time left") {
 			t.Errorf("what never fires: %v", err)
 		}
+		past.Trigger = trigger.Every(1).Monday().At("09:00").From("2000-01-04").Until("2000-01-05") // a Tuesday and a Wednesday
+		if _, _, err := s.RehearseJob(t.Context(), past, ruqi.Replace); !errors.Is(err, ruqi.ErrInvalid) || !strings.Contains(err.Error(), "never fires: it has no fire time until its end, 2000-01-05T23:59:59") {
+			t.Errorf("what has no fire time between its start and its end: %v", err)
+		}
 		if now, err := s.Job(t.Context(), "x"); err != nil || now.Version != 1 || now.Executor != first.Executor || now.State != ruqi.JobActive {
 			t.Errorf("the job is now %+v, %v", now, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/standard"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
@@ -18,6 +19,9 @@ type triggerFlags struct {
 	start, end                           string
 	location                             *time.Location // where a trigger without a zone lives
 }
+
+// inJSON stands before the pointers of faults in a trigger's JSON, whose members have names that flags have too.
+const inJSON = "/json"
 
 // jsonKind says that the text is the JSON of a trigger of any kind, as in a job.
 const jsonKind = "json"
@@ -35,8 +39,11 @@ func (f *triggerFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.seed, "seed", "", "`id` of the job, which decides what H stands for and what is random")
 }
 
-// names maps the pointers of faults to flags.
+// names maps the pointers of faults to flags, or to members of the trigger's JSON.
 func (f *triggerFlags) names(pointer string) string {
+	if member, ok := strings.CutPrefix(pointer, inJSON); ok {
+		return strings.Join(object.Names(member), ".")
+	}
 	switch pointer {
 	case "/zone":
 		return "--tz"
@@ -97,7 +104,7 @@ func (f *triggerFlags) decode(text string) (ruqi.Trigger, error) {
 	if err == nil && f.cmd.Flags().Changed("trigger") && f.kind != jsonKind && f.kind != read.Kind() {
 		faults.Add("/kind", f.kind, "the JSON is of the kind %s", read.Kind())
 	}
-	faults.Merge("", err)
+	faults.Merge(inJSON, err)
 	return read, faults.Err()
 }
 

@@ -133,6 +133,9 @@ func flagName(f *pflag.Flag) string {
 
 // valueFault says what is wrong with the value of a flag, without the words of the library that read it.
 func valueFault(f *pflag.Flag, value string, err error) string {
+	if errors.Is(err, errTwice) {
+		return err.Error()
+	}
 	switch f.Value.Type() {
 	case "int":
 		return fmt.Sprintf("%q is not a whole number", value)

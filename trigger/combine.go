@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/lookback"
 	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
@@ -57,8 +58,7 @@ func nextMicros(t ruqi.Trigger, after int64, asks *int) (int64, bool) {
 	return at.UnixMicro(), true
 }
 
-// prevMicros returns a trigger's last fire time before an instant. One that cannot look back is asked for what comes next, from
-// ever earlier instants on, and then between two of them.
+// prevMicros returns a trigger's last fire time before an instant, as nextMicros does the first after one.
 func prevMicros(t ruqi.Trigger, before int64, asks *int) (int64, bool) {
 	switch c := t.(type) {
 	case *AnyTrigger:
@@ -70,42 +70,37 @@ func prevMicros(t ruqi.Trigger, before int64, asks *int) (int64, bool) {
 	case *OnlyTrigger:
 		return c.prev(before, asks)
 	}
-	if *asks <= 0 {
-		return 0, false
-	}
-	*asks--
 	if s, ok := t.(ruqi.Stepper); ok {
+		if *asks <= 0 {
+			return 0, false
+		}
+		*asks--
 		at, ok := s.Prev(time.UnixMicro(before).UTC())
 		if !ok {
 			return 0, false
 		}
 		return at.UnixMicro(), true
 	}
-	const first = earliest*microsecond - 1
-	low, high := before-1, before // what fires after low fires before before; after high nothing does
-	for back := int64(microsecond); ; back *= 2 {
-		at, ok := nextMicros(t, low, asks)
-		if ok && at < before {
-			low = at - 1
-			break
-		}
-		if low <= first {
-			return 0, false
-		}
-		high, low = low, max(first, low-back)
+	at, ok := lookback.Prev(asked{t, asks}, time.UnixMicro(before).UTC())
+	if !ok {
+		return 0, false
 	}
-	for high-low > 1 {
-		mid := low + (high-low)/2
-		if at, ok := nextMicros(t, mid, asks); ok && at < before {
-			low = at - 1
-			if low < mid {
-				low = mid
-			}
-		} else {
-			high = mid
-		}
+	return at.UnixMicro(), true
+}
+
+// asked is a trigger whose questions are counted; when none is left the answer is no.
+type asked struct {
+	trigger ruqi.Trigger
+	asks    *int
+}
+
+// Next implements lookback.Nexter.
+func (a asked) Next(after time.Time) (time.Time, bool) {
+	if *a.asks <= 0 {
+		return time.Time{}, false
 	}
-	return high, true
+	*a.asks--
+	return a.trigger.Next(after)
 }
 
 // countMicros returns how many fire times lie in (after, until], or a negative number when they are too many to count.
@@ -138,14 +133,7 @@ func walkCount(t ruqi.Trigger, after, until int64) (n int64) {
 }
 
 // firesAt reports whether a trigger fires at an instant.
-func firesAt(t ruqi.Trigger, at int64) bool {
-	if m, ok := t.(ruqi.Matcher); ok {
-		return m.Matches(time.UnixMicro(at).UTC())
-	}
-	asks := maxAsks
-	next, ok := nextMicros(t, at-1, &asks)
-	return ok && next == at
-}
+func firesAt(t ruqi.Trigger, at int64) bool { return Matches(t, time.UnixMicro(at).UTC()) }
 
 // wholeMicros returns an instant's microseconds; false for one between two of them, at which nothing fires.
 func wholeMicros(at time.Time) (int64, bool) {
@@ -266,36 +254,18 @@ func listPointer(name string) func(int) string {
 	return func(i int) string { return object.Pointer(name, fmt.Sprint(i)) }
 }
 
-// describePart describes a trigger that may not be able to itself.
-func describePart(t ruqi.Trigger, in ruqi.Language) string {
-	if d, ok := t.(ruqi.Describer); ok {
-		return d.Describe(in)
-	}
-	if s, ok := t.(fmt.Stringer); ok {
-		return t.Kind() + " " + s.String()
-	}
-	return t.Kind()
-}
-
 // describeList describes several.
 func describeList(list []ruqi.Trigger, in ruqi.Language, between string) string {
 	texts := make([]string, len(list))
 	for i, t := range list {
-		texts[i] = describePart(t, in)
+		texts[i] = Describe(t, in)
 	}
 	return strings.Join(texts, between)
 }
 
 // explainPart says why a trigger does not fire at an instant; the rulings' parts stand below path. Nothing when it does.
 func explainPart(t ruqi.Trigger, at time.Time, path string) []ruqi.Ruling {
-	if micros, ok := wholeMicros(at); ok && firesAt(t, micros) {
-		return nil
-	}
-	e, ok := t.(ruqi.Explainer)
-	if !ok {
-		return []ruqi.Ruling{{Part: path, Message: describePart(t, ruqi.English) + " does not fire then"}}
-	}
-	rulings := e.Explain(at)
+	rulings := Explain(t, at)
 	below := make([]ruqi.Ruling, len(rulings))
 	for i, r := range rulings {
 		below[i] = ruqi.Ruling{Part: path + "/" + r.Part, Message: r.Message}

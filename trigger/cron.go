@@ -58,7 +58,8 @@ type CronOptions struct {
 
 // A CronTrigger fires at the times that a cron expression matches on the wall
 // clock of a zone, whole seconds. It implements ruqi.Binder, ruqi.Bound,
-// ruqi.Stepper, ruqi.Ender, ruqi.Matcher and, for @reboot, ruqi.Starter.
+// ruqi.Stepper, ruqi.Ender, ruqi.Matcher, ruqi.Describer, ruqi.Explainer and,
+// for @reboot, ruqi.Starter.
 type CronTrigger struct {
 	expr  *cronexpr.Expr
 	seed  string // of H; empty: none was given

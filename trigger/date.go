@@ -6,7 +6,8 @@ import (
 	"github.com/ruqi-dev/ruqi"
 )
 
-// A DateTrigger fires once. It implements ruqi.Binder, ruqi.Bound and ruqi.Stepper.
+// A DateTrigger fires once. It implements ruqi.Binder, ruqi.Bound, ruqi.Stepper,
+// ruqi.Matcher, ruqi.Describer and ruqi.Explainer.
 type DateTrigger struct {
 	at      int64   // microseconds
 	zone    *zone   // nil until bound

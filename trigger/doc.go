@@ -3,7 +3,7 @@
 // pure, immutable values, safe for concurrent use.
 //
 //	trigger.Crontab("30 2 * * mon-fri")          // in the zone of the scheduler
-//	trigger.EveryDuration(90 * time.Second)              // from the moment the job is added
+//	trigger.EveryDuration(90 * time.Second)      // from the moment the job is added
 //	trigger.Every(5).To(10).Minutes()            // at random
 //	trigger.Every(1).Monday().At("13:15")        // on the wall clock
 //	trigger.Date(time.Now().Add(time.Hour))      // once

@@ -71,9 +71,9 @@ func (t *ExceptTrigger) Reanchor(anchor time.Time) (ruqi.Trigger, bool) {
 // Describe names the trigger, what is left out, and what becomes of it.
 func (t *ExceptTrigger) Describe(in ruqi.Language) string {
 	if in == ruqi.Chinese {
-		return describePart(t.of, in) + "，但" + t.describeHeld(in, "不含", "除去") + t.otherwise.describe(in)
+		return Describe(t.of, in) + "，但" + t.describeHeld(in, "不含", "除去") + t.otherwise.describe(in)
 	}
-	return describePart(t.of, in) + ", " + t.describeHeld(in, "except on", "except for the times") + t.otherwise.describe(in)
+	return Describe(t.of, in) + ", " + t.describeHeld(in, "except on", "except for the times") + t.otherwise.describe(in)
 }
 
 // Explain returns what rules the instant out: of the trigger, and the parts that hold it.

@@ -27,7 +27,8 @@ type IntervalOptions struct {
 // An IntervalTrigger fires every so often in elapsed time: a day is 24 hours, and
 // a clock change moves the fire times on the wall clock. It does not drift: fire
 // times are start + k × length. It implements ruqi.Binder, ruqi.Bound,
-// ruqi.Stepper and ruqi.Ender. A bound one takes 64 bytes; the zone is shared.
+// ruqi.Stepper, ruqi.Ender, ruqi.Elapser, ruqi.Matcher, ruqi.Describer and
+// ruqi.Explainer. A bound one takes 64 bytes; the zone is shared.
 type IntervalTrigger struct {
 	every      int64 // microseconds
 	anchor     int64 // microseconds; none until bound, and when there is a start

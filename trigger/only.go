@@ -66,9 +66,9 @@ func (t *OnlyTrigger) Reanchor(anchor time.Time) (ruqi.Trigger, bool) {
 // Describe names the trigger, to what it is limited, and what becomes of the rest.
 func (t *OnlyTrigger) Describe(in ruqi.Language) string {
 	if in == ruqi.Chinese {
-		return describePart(t.of, in) + "，" + t.describeHeld(in, "仅限", "仅限") + t.otherwise.describe(in)
+		return Describe(t.of, in) + "，" + t.describeHeld(in, "仅限", "仅限") + t.otherwise.describe(in)
 	}
-	return describePart(t.of, in) + ", " + t.describeHeld(in, "only on", "only at the times") + t.otherwise.describe(in)
+	return Describe(t.of, in) + ", " + t.describeHeld(in, "only on", "only at the times") + t.otherwise.describe(in)
 }
 
 // Explain returns what rules the instant out: of the trigger, and each part, when none holds it.

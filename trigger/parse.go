@@ -24,7 +24,7 @@ type ParseOptions struct {
 	Zone string
 	// Gap and Fold are for cron, calendar and every: see the constants of type Gap and Fold.
 	Gap, Fold string
-	// Start and End are for all but date, inclusive: see CronOptions.StartText, and for calendar and every EveryOptions.StartText.
+	// Start and End are for cron, interval, calendar and every, inclusive: see CronOptions.StartText, and for calendar and every EveryOptions.StartText.
 	Start, End string
 	// Now is what "now" and "in 5 minutes" count from. The zero time: they are
 	// refused.
@@ -41,10 +41,10 @@ type ParseOptions struct {
 //   - calendar: "years= months= weeks= days= hour= minute= second= start_date= end_date=" with whole numbers.
 //   - every: words as EveryTrigger has them. A length of time gives an interval, a date a date; so does "in 5 minutes", when Now is
 //     given.
-//   - any, all, except, only: the trigger's JSON.
+//   - any, all, except, only: the trigger's JSON, made of the kinds of this package and of calendars whose days are written in it.
 //
-// The error is an *ruqi.InvalidError with every fault; its pointers are those of
-// the JSON form, and its messages begin with the name of the part.
+// Texts are of at most 1,024 bytes, but for JSON. The error is an *ruqi.InvalidError with every fault; its pointers are those of the
+// JSON form, and its messages begin with the name of the part.
 func Parse(kind, text string, o ParseOptions) (ruqi.Trigger, error) {
 	var faults ruqi.Faults
 	var loc *time.Location
@@ -92,6 +92,10 @@ func (o ParseOptions) refuse(faults *ruqi.Faults, kind string, namesAndValues ..
 	}
 }
 
+func tooLong(pointer, text string) error {
+	return ruqi.Invalid(pointer, clip(text), "expression: the text has %d bytes, the most are %d", len(text), longestText)
+}
+
 func parseCron(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, error) {
 	if length, found := strings.CutPrefix(strings.TrimSpace(text), "@every "); found && (o.Dialect == "" || o.Dialect == "crontab") {
 		var faults ruqi.Faults
@@ -112,15 +116,18 @@ func parseCron(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, e
 
 func parseInterval(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, error) {
 	var faults ruqi.Faults
+	if len(text) > longestText {
+		return nil, tooLong("/every", text)
+	}
 	w := intervalWords{start: o.Start, end: o.End}
 	if strings.Contains(text, "=") {
 		w.read(text, &faults)
 	} else {
 		every, ok := parseLength(text)
 		if !ok {
-			faults.Add("/every", text, "every: %q is not a length of time (accepted: 90s, 1h30m, 2d, 5 seconds, every 5 minutes, 1 week, or weeks= days= hours= minutes= seconds= start_date= end_date=)", clip(text))
+			faults.Add("/every", text, "every: %q is not a length of time (accepted: 90s, 1h30m, 2d, 5 seconds, every 5 minutes, 1 week, or %s)%s", clip(text), intervalNames, nearestUnit(text))
 		}
-		w.every = every
+		w.every, w.named = every, map[string]string{"/every": "every"}
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err
@@ -138,6 +145,30 @@ func parseInterval(text string, loc *time.Location, o ParseOptions) (ruqi.Trigge
 		}
 	}
 	return nil, err
+}
+
+const intervalNames = "weeks= days= hours= minutes= seconds= start_date= end_date="
+
+// nearestName returns what to write for a wrong name, one of those that end with = in known; empty when none is near.
+func nearestName(wrong, known string) string {
+	near := nearest(wrong, strings.Fields(strings.ReplaceAll(known, "=", "")))
+	if near == "" {
+		return ""
+	}
+	return "; write " + near + "="
+}
+
+// nearestUnit returns what to write for the first wrong unit of a length in words; empty when none is near.
+func nearestUnit(text string) string {
+	for _, word := range strings.Fields(strings.ToLower(text)) {
+		if _, right := lengthUnits[strings.TrimSuffix(word, "s")]; right {
+			continue
+		}
+		if near := nearest(word, []string{"seconds", "minutes", "hours", "days", "weeks"}); near != "" {
+			return "; write " + near
+		}
+	}
+	return ""
 }
 
 // intervalWords collects the words of the form "hours=1 start_date=2026-01-01".
@@ -168,7 +199,7 @@ func (w *intervalWords) read(text string, faults *ruqi.Faults) {
 		default:
 			unit, known := units[name]
 			if !known {
-				faults.Add("/every", word, "%s: unknown word; accepted are weeks= days= hours= minutes= seconds= start_date= end_date=", clip(name))
+				faults.Add("/every", word, "%s: unknown word; accepted are %s%s", clip(name), intervalNames, nearestName(name, intervalNames))
 				continue
 			}
 			w.named["/every"] = name
@@ -263,6 +294,9 @@ func parseLength(text string) (time.Duration, bool) {
 }
 
 func parseDate(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, error) {
+	if len(text) > longestText {
+		return nil, tooLong("/at", text)
+	}
 	lower := strings.ToLower(strings.TrimSpace(text))
 	length, relative := strings.CutPrefix(lower, "in ")
 	if !relative && lower != "now" {

@@ -15,7 +15,7 @@ const calendarWords = "years= months= weeks= days= hour= minute= second= start_d
 func parseCalendar(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, error) {
 	var faults ruqi.Faults
 	if len(text) > longestText {
-		return nil, ruqi.Invalid("/days", clip(text), "interval: the text has %d bytes, the most are %d", len(text), longestText)
+		return nil, tooLong("/days", text)
 	}
 	c := CalendarOptions{Zone: loc, StartText: o.Start, EndText: o.End, Gap: Gap(o.Gap), Fold: Fold(o.Fold)}
 	numbers := map[string]*int{
@@ -47,11 +47,7 @@ func parseCalendar(text string, loc *time.Location, o ParseOptions) (ruqi.Trigge
 		case name == "end_date":
 			dates.readDate(name, value, "/end", &c.EndText, &faults)
 		default:
-			hint := ""
-			if near := nearest(name, strings.Fields(strings.ReplaceAll(calendarWords, "=", ""))); near != "" {
-				hint = "; write " + near + "="
-			}
-			faults.Add("/days", word, "%s: unknown word; accepted are %s%s", clip(name), calendarWords, hint)
+			faults.Add("/days", word, "%s: unknown word; accepted are %s%s", clip(name), calendarWords, nearestName(name, calendarWords))
 		}
 	}
 	t, err := Calendar(c)

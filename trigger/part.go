@@ -83,7 +83,7 @@ func (p Part) bind(loc *time.Location, anchor time.Time, seed string) (Part, err
 func (p Part) describe(in ruqi.Language) string {
 	switch {
 	case p.trigger != nil:
-		return describePart(p.trigger, in)
+		return Describe(p.trigger, in)
 	case p.days == nil:
 		return "?"
 	case p.name == "":
@@ -161,67 +161,4 @@ func plain(raw json.RawMessage) []byte {
 		return []byte(text)
 	}
 	return raw
-}
-
-// A CalendarRef names a calendar that a trigger uses, and the version that it was resolved with.
-type CalendarRef struct {
-	Name    string
-	Version int64
-}
-
-// Calendars lists the named calendars that a trigger uses, in the order of its JSON, those of its parts included; nothing for a trigger of
-// another package.
-func Calendars(t ruqi.Trigger) (refs []CalendarRef) {
-	c, ok := t.(composite)
-	if !ok {
-		return nil
-	}
-	triggers, parts := c.parts()
-	for _, inner := range triggers {
-		refs = append(refs, Calendars(inner)...)
-	}
-	for _, p := range parts {
-		if p.name != "" {
-			refs = append(refs, CalendarRef{p.name, p.version})
-		}
-	}
-	return refs
-}
-
-// CalendarsIn is Calendars for the JSON of a trigger, which need not be one that can be decoded here.
-func CalendarsIn(data []byte) (refs []CalendarRef) {
-	if brackets(data) > maxBrackets {
-		return nil
-	}
-	var shape struct {
-		Kind     string            `json:"kind"`
-		Of       json.RawMessage   `json:"of"`
-		Not      []json.RawMessage `json:"not"`
-		In       []json.RawMessage `json:"in"`
-		Calendar string            `json:"calendar"`
-		Version  int64             `json:"version"`
-	}
-	if json.Unmarshal(data, &shape) != nil {
-		return nil
-	}
-	switch shape.Kind {
-	case "any", "all":
-		var list []json.RawMessage
-		if json.Unmarshal(shape.Of, &list) != nil {
-			return nil
-		}
-		for _, item := range list {
-			refs = append(refs, CalendarsIn(item)...)
-		}
-	case "except", "only":
-		refs = CalendarsIn(shape.Of)
-		for _, item := range append(shape.Not, shape.In...) {
-			refs = append(refs, CalendarsIn(item)...)
-		}
-	case "":
-		if shape.Calendar != "" {
-			refs = append(refs, CalendarRef{shape.Calendar, shape.Version})
-		}
-	}
-	return refs
 }

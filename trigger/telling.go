@@ -28,6 +28,9 @@ func (d *telling) put(english, chinese string) {
 	d.b = append(d.b, english...)
 }
 
+// never puts what stands for a trigger that is wrong.
+func (d *telling) never() { d.put("never: it is invalid", "从不：无效") }
+
 // number puts a number.
 func (d *telling) number(n int64) { d.b = strconv.AppendInt(d.b, n, 10) }
 
@@ -144,13 +147,21 @@ func (d *telling) instant(micros int64, z *zone) {
 	if at.Second() != 0 || at.Nanosecond() != 0 {
 		layout = "2006-01-02 15:04:05.999999"
 	}
-	if z != nil {
-		s, seconds := z.find(floorSeconds(micros)), floorSeconds(micros)
-		if wall := seconds + s.off; s.before > s.off && wall < s.begin+s.before || s.after < s.off && wall >= s.end+s.after {
-			layout += " -07:00"
-		}
+	if z.twice(micros) {
+		layout += " -07:00"
 	}
 	d.b = at.AppendFormat(d.b, layout)
+}
+
+// twice reports whether the wall clock shows an instant's time twice.
+func (z *zone) twice(micros int64) bool {
+	if z == nil {
+		return false
+	}
+	at := floorSeconds(micros)
+	s := z.find(at)
+	wall := at + s.off
+	return s.before > s.off && wall < s.begin+s.before || s.after < s.off && wall >= s.end+s.after
 }
 
 // edge puts a start or an end.
@@ -176,13 +187,13 @@ func (d *telling) term(t term, z *zone) {
 	}
 }
 
-// changes says what a clock change does to times of day, if one of the years ahead meets them. secs is nil for times that follow the
-// real clock.
-func (d *telling) changes(z *zone, secs []int32, gap Gap, r rules, fold Fold) {
+// changes says what a clock change does to times of day, if one of the years ahead meets them. Those that are starred follow the real
+// clock, which leaves none of them out; within reports whether one lies in [low, high) on the wall clock.
+func (d *telling) changes(z *zone, starred bool, within func(low, high int64) bool, gap Gap, r rules, fold Fold) {
 	if z == nil || z == utc {
 		return
 	}
-	meetsGap, meetsFold := meetsChanges(z, secs)
+	meetsGap, meetsFold := meetsChanges(z, starred, within)
 	if meetsGap {
 		d.put("; a time that a clock change leaves out ", "；时钟调整跳过的时刻")
 		switch gap {
@@ -195,7 +206,7 @@ func (d *telling) changes(z *zone, secs []int32, gap Gap, r rules, fold Fold) {
 		}
 	}
 	switch {
-	case !meetsFold || secs == nil && fold == FoldAuto:
+	case !meetsFold || starred && fold == FoldAuto:
 		return
 	case meetsGap:
 		d.put("; one that comes twice ", "；重复的时刻")
@@ -212,10 +223,9 @@ func (d *telling) changes(z *zone, secs []int32, gap Gap, r rules, fold Fold) {
 	}
 }
 
-// meetsChanges reports whether times of day lie in a gap or a fold of the zone in the years ahead; nil stands for all times, of which
-// none is left out.
-func meetsChanges(z *zone, secs []int32) (gap, fold bool) {
-	// 2026 to 2034: the rules of today. Those further on nobody knows, and the text is about a time of day.
+// meetsChanges reports whether times of day lie in a gap or a fold of the zone in the years ahead.
+func meetsChanges(z *zone, starred bool, within func(low, high int64) bool) (gap, fold bool) {
+	// 2026 to 2034: the rules of today. A zone without a change then has given them up; those further on nobody knows.
 	const from, to = 1767225600, 2051222400
 	for s := z.find(from); s.from < to && !(gap && fold); s = z.find(s.to) {
 		if s.from != s.begin || s.before == s.off {
@@ -224,22 +234,24 @@ func meetsChanges(z *zone, secs []int32) (gap, fold bool) {
 		low, high := s.begin+s.before, s.begin+s.off
 		switch {
 		case low > high:
-			fold = fold || secs == nil || anyWithin(secs, high, low)
+			fold = fold || within(high, low)
 		case high-low <= longestGap:
-			gap = gap || anyWithin(secs, low, high)
+			gap = gap || !starred && within(low, high)
 		}
 	}
 	return gap, fold
 }
 
-// anyWithin reports whether one of the times of day lies in [low, high) on the wall clock.
-func anyWithin(secs []int32, low, high int64) bool {
-	for _, sec := range secs {
-		if floorMod(int64(sec)-low, daySeconds) < high-low {
-			return true
+// anyWithin returns a function that reports whether one of the times of day lies in [low, high) on the wall clock.
+func anyWithin(secs []int32) func(low, high int64) bool {
+	return func(low, high int64) bool {
+		for _, sec := range secs {
+			if floorMod(int64(sec)-low, daySeconds) < high-low {
+				return true
+			}
 		}
+		return false
 	}
-	return false
 }
 
 // steps puts a chain's step in days: "every 3 days", or "every 2 weeks on Monday" once its first date is known.
@@ -276,12 +288,12 @@ func (d *telling) counted(t term, anchor int64, z *zone) {
 func (t *CalendarTrigger) Describe(in ruqi.Language) string {
 	d := tell(in)
 	if t.fault != nil {
-		d.put("never: it is invalid", "从不：无效")
+		d.never()
 		return string(d.b)
 	}
 	secs := []int32{int32(t.hour*3600 + t.minute*60 + t.second)}
 	d.put("at "+timeText(secs[0])+" ", "")
-	first, known := t.firstDay()
+	first, known := firstDay(t.term, t.anchor, t.zone)
 	months, days := int64(12*t.years+t.months), int64(7*t.weeks+t.days)
 	if months+days == 1 || months == 12 && days == 0 || months == 0 && days == 7 {
 		d.put("", "在")
@@ -298,17 +310,17 @@ func (t *CalendarTrigger) Describe(in ruqi.Language) string {
 	d.zone(t.zone)
 	d.counted(t.term, t.anchor, t.zone)
 	d.term(t.term, t.zone)
-	d.changes(t.zone, secs, t.gap, rulesOf(t.gap, t.fold, false), t.fold)
+	d.changes(t.zone, false, anyWithin(secs), t.gap, rulesOf(t.gap, t.fold, false), t.fold)
 	return string(d.b)
 }
 
-// firstDay returns the first date of the chain, if it is known.
-func (t *CalendarTrigger) firstDay() (int64, bool) {
+// firstDay returns the first date of a chain, if it is known: that of the start, or of the anchor.
+func firstDay(t term, anchor int64, z *zone) (int64, bool) {
 	switch {
-	case t.term.start.kind != edgeNone:
-		return t.term.start.day(t.zone), true
-	case t.anchor != none:
-		return t.zone.dayOf(t.anchor), true
+	case t.start.kind != edgeNone:
+		return t.start.day(z), true
+	case anchor != none:
+		return z.dayOf(anchor), true
 	}
 	return 0, false
 }
@@ -385,7 +397,7 @@ func ordinal(n int) string {
 func (t *EveryTrigger) Describe(in ruqi.Language) string {
 	d := tell(in)
 	if t.fault != nil {
-		d.put("never: it is invalid", "从不：无效")
+		d.never()
 		return string(d.b)
 	}
 	s := &t.saying
@@ -405,7 +417,7 @@ func (t *EveryTrigger) Describe(in ruqi.Language) string {
 		if s.days == 7 {
 			d.put("", "在")
 		}
-		first, known := t.firstDay()
+		first, known := firstDay(t.term, t.anchor, t.zone)
 		if d.chinese {
 			d.steps(s.days, first, known)
 			d.put("", "的 ")
@@ -440,8 +452,11 @@ func (t *EveryTrigger) Describe(in ruqi.Language) string {
 		d.put("", " 起计")
 	}
 	d.term(t.term, t.zone)
-	if s.form.wall() {
-		d.changes(t.zone, s.secs, t.gap, rulesOf(t.gap, t.fold, s.form == formBeat), t.fold)
+	switch s.form {
+	case formBeat:
+		d.changes(t.zone, true, func(_, _ int64) bool { return true }, t.gap, rulesOf(t.gap, t.fold, true), t.fold)
+	case formWeekdays, formDays:
+		d.changes(t.zone, false, anyWithin(s.secs), t.gap, rulesOf(t.gap, t.fold, false), t.fold)
 	}
 	return string(d.b)
 }
@@ -488,15 +503,4 @@ func (d *telling) once(t *EveryTrigger) {
 		d.lengthIn(t.saying.length)
 		d.put(" after it is set", "后执行一次")
 	}
-}
-
-// firstDay returns the first date of a chain, if it is known.
-func (t *EveryTrigger) firstDay() (int64, bool) {
-	switch {
-	case t.term.start.kind != edgeNone:
-		return t.term.start.day(t.zone), true
-	case t.anchor != none:
-		return t.zone.dayOf(t.anchor), true
-	}
-	return 0, false
 }

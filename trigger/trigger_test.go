@@ -231,8 +231,14 @@ func TestParseReadsWhatUsersType(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ kind, text, says string }{
-		{"interval", "five minutes", "every: "},
-		{"interval", "0 seconds", "more than zero"},
+		{"interval", "five minutes", "end_date=)"},
+		{"interval", "0 seconds", "every: the length must be more than zero"},
+		{"interval", "hours=0", "hours: the length must be more than zero"},
+		{"interval", "minutes=5 secnds=3", "write seconds="},
+		{"interval", "5 minuts", "write minutes"},
+		{"interval", "hours=1" + strings.Repeat(" ", 1024), "the most are 1024"},
+		{"date", "2026-01-01" + strings.Repeat(" ", 1024), "the most are 1024"},
+		{"every", "hours=1" + strings.Repeat(" ", 1024), "the most are 1024"},
 		{"interval", "", "every: "},
 		{"interval", "300 years", "every: "},
 		{"interval", "999999999999 weeks", "every: "},
@@ -242,9 +248,11 @@ func TestParseReadsWhatUsersType(t *testing.T) {
 		{"date", "now", "date: "},
 		{"date", "2026-02-29", "date: "},
 		{"date", "2026-01-01 24:00", "date: "},
-		{"moon", "full", "kind: "},
+		{"moon", "full", "not one of cron, interval"},
 	} {
-		if _, err := trigger.Parse(c.kind, c.text, trigger.ParseOptions{}); !errors.Is(err, ruqi.ErrInvalid) || !strings.Contains(err.Error(), c.says) {
+		_, err := trigger.Parse(c.kind, c.text, trigger.ParseOptions{})
+		var invalid *ruqi.InvalidError
+		if !errors.As(err, &invalid) || !strings.Contains(invalid.Faults[0].Message, c.says) {
 			t.Errorf("%s %q: got %v, want %s", c.kind, c.text, err, c.says)
 		}
 	}

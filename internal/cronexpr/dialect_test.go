@@ -34,13 +34,7 @@ func TestCanonicalTextOfTheOtherDialects(t *testing.T) {
 		{"crontab", "h H(0-7)/02 h(1-7) H/3 H(mon-FRI)", "H H(0-7)/2 H(1-7) H/3 H(mon-fri)"},
 		{"crontab", "H,30 2 * * *", "H,30 2 * * *"},
 	} {
-		e := parse(t, c.dialect, c.text)
-		if e.Text() != c.want {
-			t.Errorf("canonical text of %q: got %q, want %q", c.text, e.Text(), c.want)
-		}
-		if again := parse(t, c.dialect, e.Text()); again.Text() != e.Text() {
-			t.Errorf("canonical text %q is read back as %q", e.Text(), again.Text())
-		}
+		wantText(t, c.dialect, c.text, c.want)
 	}
 }
 
@@ -53,13 +47,7 @@ func TestFieldsOfTheOtherDialects(t *testing.T) {
 		{"fields", "year=2026 week=1", "second=0 minute=0 hour=0 day=* month=* day_of_week=* week=1 year=2026"},
 		{"crontab", "H 2 * * *", "second=0 minute=H hour=2 day=* month=* day_of_week=*"},
 	} {
-		var got []string
-		for _, f := range parse(t, c.dialect, c.text).Fields() {
-			got = append(got, f.Name+"="+f.Text)
-		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("fields of %q: got %q, want %q", c.text, got, c.want)
-		}
+		wantFields(t, c.dialect, c.text, c.want)
 	}
 }
 

@@ -20,6 +20,48 @@ func parse(t *testing.T, dialect, text string) *cronexpr.Expr {
 	return e
 }
 
+// wantText checks a canonical text, and that it is read back as itself.
+func wantText(t *testing.T, dialect, text, want string) {
+	t.Helper()
+	e := parse(t, dialect, text)
+	if e.Text() != want {
+		t.Errorf("canonical text of %q: got %q, want %q", text, e.Text(), want)
+	}
+	if again := parse(t, dialect, e.Text()); again.Text() != e.Text() {
+		t.Errorf("canonical text %q is read back as %q", e.Text(), again.Text())
+	}
+}
+
+// wantFields checks the names and texts of the fields.
+func wantFields(t *testing.T, dialect, text, want string) {
+	t.Helper()
+	var got []string
+	for _, f := range parse(t, dialect, text).Fields() {
+		got = append(got, f.Name+"="+f.Text)
+	}
+	if strings.Join(got, " ") != want {
+		t.Errorf("fields of %q: got %q, want %q", text, got, want)
+	}
+}
+
+// wantError checks what a text is refused with.
+func wantError(t *testing.T, dialect, text, field string, column int, suggestion string) {
+	t.Helper()
+	_, err := cronexpr.Parse(cronexpr.Lookup(dialect), text)
+	var fault *cronexpr.Error
+	if !errors.As(err, &fault) {
+		t.Errorf("%s %q: got %v, want an *Error", dialect, text, err)
+		return
+	}
+	if fault.Field != field || fault.Column != column || fault.Suggestion != suggestion {
+		t.Errorf("%s %q: got field %s, column %d, suggestion %q (%v); want %s, %d, %q",
+			dialect, text, fault.Field, fault.Column, fault.Suggestion, err, field, column, suggestion)
+	}
+	if !strings.HasPrefix(err.Error(), field+": ") {
+		t.Errorf("the message %q does not begin with the field", err)
+	}
+}
+
 func TestCanonicalTextKeepsTheMeaningInNames(t *testing.T) {
 	for _, c := range []struct{ dialect, text, want string }{
 		{"crontab", "30 2 * * 1-5", "30 2 * * mon-fri"},
@@ -38,13 +80,7 @@ func TestCanonicalTextKeepsTheMeaningInNames(t *testing.T) {
 		{"ruqi", "0 30 2 LAST * 0-4", "0 30 2 last * mon-fri"},
 		{"ruqi", "0 0 0 * * 6", "0 0 0 * * sun"},
 	} {
-		e := parse(t, c.dialect, c.text)
-		if e.Text() != c.want {
-			t.Errorf("canonical text of %q: got %q, want %q", c.text, e.Text(), c.want)
-		}
-		if again := parse(t, c.dialect, e.Text()); again.Text() != e.Text() {
-			t.Errorf("canonical text %q is read back as %q", e.Text(), again.Text())
-		}
+		wantText(t, c.dialect, c.text, c.want)
 	}
 }
 
@@ -56,13 +92,7 @@ func TestFieldsAreNamedAndHaveTheirEffectiveText(t *testing.T) {
 		{"crontab", "@reboot", ""},
 		{"ruqi", "0 30 2 LAST * 0-4", "second=0 minute=30 hour=2 day=last month=* day_of_week=mon-fri"},
 	} {
-		var got []string
-		for _, f := range parse(t, c.dialect, c.text).Fields() {
-			got = append(got, f.Name+"="+f.Text)
-		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("fields of %q: got %q, want %q", c.text, got, c.want)
-		}
+		wantFields(t, c.dialect, c.text, c.want)
 	}
 }
 
@@ -104,19 +134,7 @@ func TestErrorsNameFieldColumnAndTheRightSpelling(t *testing.T) {
 		{"ruqi", "0 0 0 * * sun-mon", "day_of_week", 11, "sun,mon"},
 		{"crontab", strings.Repeat("1,", 600) + "1 * * * *", "expression", 1025, ""},
 	} {
-		_, err := cronexpr.Parse(cronexpr.Lookup(c.dialect), c.text)
-		var fault *cronexpr.Error
-		if !errors.As(err, &fault) {
-			t.Errorf("%s %q: got %v, want an *Error", c.dialect, c.text, err)
-			continue
-		}
-		if fault.Field != c.field || fault.Column != c.column || fault.Suggestion != c.suggestion {
-			t.Errorf("%s %q: got field %s, column %d, suggestion %q (%v); want %s, %d, %q",
-				c.dialect, c.text, fault.Field, fault.Column, fault.Suggestion, err, c.field, c.column, c.suggestion)
-		}
-		if !strings.HasPrefix(err.Error(), c.field+": ") {
-			t.Errorf("the message %q does not begin with the field", err)
-		}
+		wantError(t, c.dialect, c.text, c.field, c.column, c.suggestion)
 	}
 }
 

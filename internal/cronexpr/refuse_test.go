@@ -1,7 +1,6 @@
 package cronexpr_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -78,16 +77,7 @@ func TestErrorsOfTheOtherDialectsNameFieldColumnAndTheRightSpelling(t *testing.T
 		{"crontab", "@dayly", "expression", 1, "@daily"},
 		{"crontab", "0 12 L-0 * *", "day", 6, "L"},
 	} {
-		_, err := cronexpr.Parse(cronexpr.Lookup(c.dialect), c.text)
-		var fault *cronexpr.Error
-		if !errors.As(err, &fault) {
-			t.Errorf("%s %q: got %v, want an *Error", c.dialect, c.text, err)
-			continue
-		}
-		if fault.Field != c.field || fault.Column != c.column || fault.Suggestion != c.suggestion {
-			t.Errorf("%s %q: got field %s, column %d, suggestion %q (%v); want %s, %d, %q",
-				c.dialect, c.text, fault.Field, fault.Column, fault.Suggestion, err, c.field, c.column, c.suggestion)
-		}
+		wantError(t, c.dialect, c.text, c.field, c.column, c.suggestion)
 	}
 }
 
