@@ -61,7 +61,7 @@ func (f *jobFlags) register(set *pflag.FlagSet) {
 	set.StringVar(&f.end, "end", "", "no fire after that `time`")
 	set.StringVar(&f.gap, "gap", "", "`what` to do with times that a clock change leaves out: run_after (default), shift or skip")
 	set.StringVar(&f.fold, "fold", "", "`what` to do with times that a clock change repeats: auto (default), first, second or both")
-	set.StringVar(&f.dialect, "dialect", "", "how --cron is read: `dialect` crontab (default) or ruqi")
+	set.StringVar(&f.dialect, "dialect", "", "how --cron is read: `dialect` crontab (default), ruqi, fields or quartz")
 	set.StringVar(&f.command, "command", "", "run this `text` in a shell; or give a program and its arguments after --")
 	set.StringVar(&f.webhook, "webhook", "", "send a request to this `url`, in place of running a command")
 	set.StringVar(&f.method, "method", "", "`method` of the request (default POST)")
