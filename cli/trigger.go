@@ -18,6 +18,7 @@ type triggerFlags struct {
 	kind, zone, dialect, gap, fold, seed string
 	start, end                           string
 	location                             *time.Location // where a trigger without a zone lives
+	decoded                              bool           // the trigger was given as JSON
 }
 
 // inJSON stands before the pointers of faults in a trigger's JSON, whose members have names that flags have too.
@@ -54,6 +55,9 @@ func (f *triggerFlags) names(pointer string) string {
 	case "/n":
 		return "-n"
 	}
+	if f.decoded {
+		return strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", ".")
+	}
 	return "" // the message begins with the name of the field
 }
 
@@ -74,7 +78,7 @@ func (f *triggerFlags) settle(faults *ruqi.Faults) {
 func (f *triggerFlags) read(text string, faults *ruqi.Faults) ruqi.Trigger {
 	var read ruqi.Trigger
 	var err error
-	if f.isJSON(text) {
+	if f.decoded = f.isJSON(text); f.decoded {
 		read, err = f.decode(text)
 	} else {
 		o := trigger.ParseOptions{Dialect: f.dialect, Gap: f.gap, Fold: f.fold, Start: f.start, End: f.end, Seed: f.seed}

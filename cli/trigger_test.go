@@ -134,3 +134,20 @@ func TestAJobIsShownWithItsTriggerInWords(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+func TestAFaultInTheJSONOfATriggerNamesItsMember(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"kind":"interval"}`:    "ruqi: every: missing\n",
+		`{"kind":"any","of":[]}`: "ruqi: of: empty; ",
+		`{"kind":"any","of":[{"kind":"cron","expr":"61 * * * *"}]}`:                 "ruqi: of.0.expr: minute: 61 is out of range",
+		`{"kind":"except","of":{"kind":"cron","expr":"0 9 * * *"},"not":[{"x":1}]}`: "ruqi: not.0: ",
+		`{"kind":"cron","expr":"0 9 * * *","gap":"z"}`:                              "ruqi: --gap: ",
+	} {
+		for _, command := range []string{"next", "describe"} {
+			got := run(t, nil, "", command, "--tz", "UTC", text)
+			if got.status != 2 || got.out != "" || !strings.HasPrefix(got.errors, want) {
+				t.Errorf("%s %s: exit %d, %q, %q, want %q", command, text, got.status, got.out, got.errors, want)
+			}
+		}
+	}
+}

@@ -90,7 +90,7 @@ func (c *chain) count(from, until int64) int64 {
 // below returns how many dates of a chain with marks are earlier than day.
 func (c *chain) below(day int64) int64 {
 	at := c.mark(day)
-	if at >= day {
+	if at > day {
 		return 0 // the first
 	}
 	marks := *c.marks.Load()

@@ -44,7 +44,11 @@ func parseFile(data []byte, faults *ruqi.Faults) *Calendar {
 		}
 	}
 	var dates []span
+	left := work(maxWork)
 	for _, e := range events {
+		if left < 0 {
+			break // it is refused
+		}
 		if e.cancelled {
 			continue
 		}
@@ -58,7 +62,7 @@ func parseFile(data []byte, faults *ruqi.Faults) *Calendar {
 			continue
 		}
 		for _, text := range e.rules {
-			r, err := parseRule(e.from, e.length, e.localUntil(text))
+			r, err := parseRule(e.from, e.length, e.localUntil(text), &left)
 			if err != nil {
 				faults.Add("", text, "line %d: RRULE: %s", e.line, err.Error())
 				continue

@@ -36,7 +36,8 @@ func Parse(data []byte) (*Calendar, error) {
 		c = listed
 	} else {
 		faults = ruqi.Faults{}
-		c = parseObject(data, 1, &faults)
+		left := work(maxWork)
+		c = parseObject(data, 1, &left, &faults)
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func Parse(data []byte) (*Calendar, error) {
 	return c, nil
 }
 
-func parseObject(data []byte, depth int, faults *ruqi.Faults) *Calendar {
+func parseObject(data []byte, depth int, left *work, faults *ruqi.Faults) *Calendar {
 	c := &Calendar{}
 	defer c.compile()
 	if depth > maxDepth {
@@ -60,27 +61,27 @@ func parseObject(data []byte, depth int, faults *ruqi.Faults) *Calendar {
 	c.weekdays = readWeekdays(o, "weekdays", faults)
 	c.readYearly(o, faults)
 	c.readYears(o, faults)
-	c.readRules(o, faults)
+	c.readRules(o, left, faults)
 	if raw, ok := o.Raw("union"); ok {
 		var list []json.RawMessage
 		if err := json.Unmarshal(raw, &list); err != nil {
 			faults.Add("/union", string(raw), "not a list of calendars")
 		}
 		for i, item := range list {
-			c.union = append(c.union, below(object.Pointer("union", strconv.Itoa(i)), item, depth, faults))
+			c.union = append(c.union, below(object.Pointer("union", strconv.Itoa(i)), item, depth, left, faults))
 		}
 	}
 	if raw, ok := o.Raw("without"); ok {
-		c.without = below("/without", raw, depth, faults)
+		c.without = below("/without", raw, depth, left, faults)
 	}
 	o.Done("dates", "weekdays", "yearly", "years", "rules", "union", "without")
 	return c
 }
 
 // below reads a calendar within another.
-func below(pointer string, data []byte, depth int, faults *ruqi.Faults) *Calendar {
+func below(pointer string, data []byte, depth int, left *work, faults *ruqi.Faults) *Calendar {
 	var inner ruqi.Faults
-	c := parseObject(data, depth+1, &inner)
+	c := parseObject(data, depth+1, left, &inner)
 	faults.Merge(pointer, inner.Err())
 	return c
 }

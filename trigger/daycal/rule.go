@@ -18,7 +18,43 @@ const (
 	maxRuleBytes = 500  // RFC 5545 has none; the longest that calendars write are of a hundred
 	maxInterval  = 1000 // of years, months, weeks or days
 	maxLength    = 366  // days
+	// maxWork bounds what it takes to follow all rules of a calendar, in the periods and days that are gone through: 25 rules for
+	// every weekend, and some tenths of a second.
+	maxWork = 1_500_000
 )
+
+// A work is how much of maxWork is left while a calendar is read.
+type work int
+
+// take counts a rule, which is not to be followed when it returns false.
+func (w *work) take(r rule) bool {
+	*w = max(*w-r.work(), -1)
+	return *w >= 0
+}
+
+// work returns how many periods and days following the rule goes through, roughly.
+func (r rule) work() work {
+	o := &r.option
+	days := work(era)
+	if !o.Until.IsZero() {
+		days = min(days, max(1, work(dayOf(o.Until)-r.from)))
+	}
+	period := map[rrule.Frequency]work{rrule.YEARLY: 365, rrule.MONTHLY: 30, rrule.WEEKLY: 7, rrule.DAILY: 1}[o.Freq]
+	periods := days/(period*work(max(1, o.Interval))) + 1
+	found := work(max(1, len(o.Byweekday))) * work(max(1, len(o.Bymonth))) * work(max(1, len(o.Bymonthday))) * work(max(1, len(o.Byweekno)))
+	found *= work(max(1, len(o.Byyearday)))
+	for _, day := range o.Byweekday {
+		if day.N() == 0 && o.Freq < rrule.WEEKLY { // each of them in the period
+			found = period
+		}
+	}
+	found = periods * min(found, period)
+	if o.Count > 0 && found >= periods && len(o.Bymonth)+len(o.Bymonthday)+len(o.Byweekno)+len(o.Byyearday)+len(o.Bysetpos) == 0 &&
+		(len(o.Byweekday) == 0 || o.Freq == rrule.WEEKLY) { // each period has one
+		return min(periods+found, 2*work(o.Count))
+	}
+	return periods + found
+}
 
 // A rule is a recurrence of RFC 5545 (iCalendar), by days. It is followed for 400 years from its first day.
 type rule struct {
@@ -28,8 +64,8 @@ type rule struct {
 	except spans // occurrences that do not take place, by their first day
 }
 
-// parseRule reads the text of an RRULE and checks that it comes at all.
-func parseRule(from Day, length int, text string) (rule, error) {
+// parseRule reads the text of an RRULE and checks that it comes at all, and that there is work left to follow it.
+func parseRule(from Day, length int, text string, left *work) (rule, error) {
 	r := rule{from: from, length: length}
 	invalid := func(format string, args ...any) (rule, error) { return r, ruqi.Invalid("", text, format, args...) }
 	if len(text) > maxRuleBytes {
@@ -57,6 +93,9 @@ func parseRule(from Day, length int, text string) (rule, error) {
 	}
 	r.option = *option
 	r.option.Dtstart = time.Time{}
+	if !left.take(r) {
+		return invalid("%q: following all rules of the calendar for 400 years takes too long; give them an UNTIL, or say the weekdays and dates", clip(text))
+	}
 	next, _, err := r.iterate()
 	if err != nil {
 		return invalid("%q: %v", clip(text), err)
@@ -122,7 +161,7 @@ func (r rule) MarshalJSON() ([]byte, error) {
 }
 
 // readRules reads the member rules.
-func (c *Calendar) readRules(o *object.Object, faults *ruqi.Faults) {
+func (c *Calendar) readRules(o *object.Object, left *work, faults *ruqi.Faults) {
 	raw, ok := o.Any("rules")
 	if !ok {
 		return
@@ -138,14 +177,14 @@ func (c *Calendar) readRules(o *object.Object, faults *ruqi.Faults) {
 	}
 	for i, item := range list {
 		var inner ruqi.Faults
-		if r, ok := readRule(item, &inner); ok {
+		if r, ok := readRule(item, left, &inner); ok {
 			c.rules = append(c.rules, r)
 		}
 		faults.Merge(object.Pointer("rules", strconv.Itoa(i)), inner.Err())
 	}
 }
 
-func readRule(data []byte, faults *ruqi.Faults) (r rule, ok bool) {
+func readRule(data []byte, left *work, faults *ruqi.Faults) (r rule, ok bool) {
 	o, err := object.Read(data, faults.Add)
 	if err != nil {
 		faults.Add("", string(data), "%v", err)
@@ -167,7 +206,7 @@ func readRule(data []byte, faults *ruqi.Faults) (r rule, ok bool) {
 	if !given || faults.Err() != nil {
 		return r, false
 	}
-	r, err = parseRule(from, int(length), text)
+	r, err = parseRule(from, int(length), text, left)
 	faults.Merge("/rule", err)
 	r.except = except
 	return r, err == nil
