@@ -47,31 +47,25 @@ type jobFlags struct {
 	commandFlags
 }
 
-// single is a text that may be given once. The last of several would win without a word, and be taken for one more.
-type single struct {
-	text  *string
-	given bool
-}
+// A onceFlag is a text that is refused when it is given again: the first one would be lost without a word.
+type onceFlag string
 
-// Set takes the first text.
-func (s *single) Set(text string) error {
-	if s.given {
-		return errors.New("this is the second, and a job has one trigger; kind any in a job file is made of several")
+var errTwice = errors.New("given twice; several triggers of a job are one of the kind any, which a job file has (--file)")
+
+// Set implements pflag.Value.
+func (f *onceFlag) Set(text string) error {
+	if *f != "" {
+		return errTwice
 	}
-	*s.text, s.given = text, true
+	*f = onceFlag(text)
 	return nil
 }
 
-// String returns the text.
-func (s *single) String() string {
-	if s.text == nil {
-		return ""
-	}
-	return *s.text
-}
+// String implements pflag.Value.
+func (f *onceFlag) String() string { return string(*f) }
 
-// Type is how help calls it.
-func (s *single) Type() string { return "string" }
+// Type implements pflag.Value.
+func (f *onceFlag) Type() string { return "string" }
 
 // none takes an option away in a change.
 const none = "none"
@@ -80,9 +74,9 @@ func (f *jobFlags) register(set *pflag.FlagSet) {
 	f.set = set
 	set.StringVar(&f.name, "name", "", "`name` for people (default: the id)")
 	set.StringVar(&f.description, "description", "", "free `text`")
-	set.Var(&single{text: &f.cron}, "cron", "fire by a cron `expression`: '30 2 * * mon-fri'")
-	set.Var(&single{text: &f.every}, "every", "fire at a `time` in words: '5 seconds', 90s, '5 to 10 minutes', 'monday at 13:15', 'day at 10:30 until 2030-01-01'")
-	set.Var(&single{text: &f.at}, "at", "fire once: '2026-12-01 09:00', 'in 5 minutes', now (a `time`, as in --start and --end)")
+	set.Var((*onceFlag)(&f.cron), "cron", "fire by a cron `expression`: '30 2 * * mon-fri'")
+	set.Var((*onceFlag)(&f.every), "every", "fire at a `time` in words: '5 seconds', 90s, '5 to 10 minutes', 'monday at 13:15', 'day at 10:30 until 2030-01-01'")
+	set.Var((*onceFlag)(&f.at), "at", "fire once: '2026-12-01 09:00', 'in 5 minutes', now (a `time`, as in --start and --end)")
 	set.StringVar(&f.zone, "tz", "", "`zone` of the trigger, an IANA name (default: the service's)")
 	set.StringVar(&f.start, "start", "", "no fire before that `time`; an interval fires first then, and counts from it")
 	set.StringVar(&f.end, "end", "", "no fire after that `time`")

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/client"
-	"github.com/ruqi-dev/ruqi/trigger"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
@@ -73,7 +72,7 @@ func taskText(task ruqi.Task) string {
 // describeJob says in words when a job fires. The days of named calendars are known to the service alone, so it is asked where a
 // trigger has any; of one that the service cannot read, such as one whose calendar is gone, there are no words.
 func describeJob(ctx context.Context, c *client.Client, job ruqi.Job) (string, error) {
-	if len(trigger.Calendars(job.Trigger)) == 0 {
+	if user, ok := job.Trigger.(ruqi.CalendarUser); !ok || len(user.Calendars()) == 0 {
 		if words, ok := job.Trigger.(ruqi.Describer); ok {
 			return words.Describe(ruqi.English), nil
 		}

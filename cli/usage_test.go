@@ -22,8 +22,6 @@ func TestMistakesAreToldInOneStyle(t *testing.T) {
 		{"has no commands of its own", []string{"help", "status", "now"}},
 		{"did you mean list?", []string{"job", "lists"}},
 		{"did you mean job?", []string{"jobb", "list"}},
-		{"--cron: \"0 18 * * sun\" cannot be read: this is the second, and a job has one trigger", []string{"job", "add", "x", "--cron", "0 6 * * *", "--cron", "0 18 * * sun", "--command", "true"}},
-		{"--every: \"6m\" cannot be read: this is the second", []string{"job", "modify", "x", "--every", "5m", "--every", "6m"}},
 		{"did you mean --command?", []string{"job", "add", "x", "--comand", "true"}},
 		{"did you mean --max-instances or --max-runs?", with("--max", "1")},
 		{"ruqi: completion bash takes no arguments", []string{"completion", "bash", "now"}},
