@@ -141,7 +141,7 @@ func TestAFaultInTheJSONOfATriggerNamesItsMember(t *testing.T) {
 		`{"kind":"any","of":[]}`: "ruqi: of: empty; ",
 		`{"kind":"any","of":[{"kind":"cron","expr":"61 * * * *"}]}`:                 "ruqi: of.0.expr: minute: 61 is out of range",
 		`{"kind":"except","of":{"kind":"cron","expr":"0 9 * * *"},"not":[{"x":1}]}`: "ruqi: not.0: ",
-		`{"kind":"cron","expr":"0 9 * * *","gap":"z"}`:                              "ruqi: --gap: ",
+		`{"kind":"cron","expr":"0 9 * * *","gap":"z"}`:                              "ruqi: gap: ",
 	} {
 		for _, command := range []string{"next", "describe"} {
 			got := run(t, nil, "", command, "--tz", "UTC", text)
