@@ -29,7 +29,7 @@ type jobFlags struct {
 	service string
 
 	id, name, description, executor string
-	cron, every, at                 string
+	cron, every, at, triggerJSON    string
 	zone, start, end                string
 	gap, fold, dialect              string
 	command, dir                    string
@@ -77,6 +77,7 @@ func (f *jobFlags) register(set *pflag.FlagSet) {
 	set.Var((*onceFlag)(&f.cron), "cron", "fire by a cron `expression`: '30 2 * * mon-fri'")
 	set.Var((*onceFlag)(&f.every), "every", "fire at a `time` in words: '5 seconds', 90s, '5 to 10 minutes', 'monday at 13:15', 'day at 10:30 until 2030-01-01'")
 	set.Var((*onceFlag)(&f.at), "at", "fire once: '2026-12-01 09:00', 'in 5 minutes', now (a `time`, as in --start and --end)")
+	set.Var((*onceFlag)(&f.triggerJSON), "trigger", "fire by a trigger in `JSON`, of any kind, such as any, except and calendar; all options are its members")
 	set.StringVar(&f.zone, "tz", "", "`zone` of the trigger, an IANA name (default: the service's)")
 	set.StringVar(&f.start, "start", "", "no fire before that `time`; an interval fires first then, and counts from it")
 	set.StringVar(&f.end, "end", "", "no fire after that `time`")
@@ -148,7 +149,10 @@ func (f *jobFlags) names(pointer string) string {
 	}
 	last := pointer[strings.LastIndexByte(pointer, '/')+1:]
 	flag := strings.ReplaceAll(last, "_", "-")
-	when := slices.Contains([]string{"cron", "every", "at"}, flag)
+	if part, found := strings.CutPrefix(pointer, "/trigger/"); found && f.given("trigger") {
+		return "--trigger: " + strings.Join(object.Names("/"+part), ".")
+	}
+	when := slices.Contains(whenFlags, flag)
 	if flagOf[pointer] == "" && !when && f.set.Lookup(flag) != nil {
 		return "--" + flag
 	}
@@ -167,10 +171,13 @@ func (f *jobFlags) names(pointer string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(pointer, "/"), "/", ".")
 }
 
+// whenFlags are those that say when.
+var whenFlags = []string{"cron", "every", "at", "trigger"}
+
 // chosen are the flags given of those that say when.
 func (f *jobFlags) chosen() []string {
 	var chosen []string
-	for _, name := range []string{"cron", "every", "at"} {
+	for _, name := range whenFlags {
 		if f.given(name) {
 			chosen = append(chosen, name)
 		}
@@ -186,7 +193,7 @@ func (f *jobFlags) when() string {
 	case len(chosen) == 0 && f.change:
 		return "trigger"
 	}
-	return "--cron, --every or --at"
+	return "--cron, --every, --at or --trigger"
 }
 
 // members is a JSON object on its way to the service.
@@ -234,6 +241,18 @@ func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) members {
 	kinds := map[string]string{"cron": f.cron, "every": f.every, "at": f.at}
 	chosen := f.chosen()
 	t := members{}
+	if f.given("trigger") && len(chosen) == 1 {
+		f.refuse(faults, "is a member of the JSON of --trigger", "tz", "start", "end", "gap", "fold", "dialect")
+		if json.Unmarshal([]byte(f.triggerJSON), &t) != nil || len(t) == 0 {
+			faults.Add("/trigger", f.triggerJSON, `not a JSON object such as {"kind":"any","of":[…]}`)
+			return nil
+		}
+		err := object.Check([]byte(f.triggerJSON), func(below, value, format string, args ...any) {
+			faults.Add("/trigger"+below, value, format, args...)
+		})
+		faults.Merge("/trigger", err)
+		return t
+	}
 	for flag, member := range map[string]string{"tz": "zone", "start": "start", "end": "end", "gap": "gap", "fold": "fold", "dialect": "dialect"} {
 		value := f.set.Lookup(flag).Value.String()
 		switch {

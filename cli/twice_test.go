@@ -20,3 +20,28 @@ func TestAJobIsNotGivenItsTimesTwice(t *testing.T) {
 		}
 	}
 }
+
+// Triggers that no flag of their own says are given as JSON.
+func TestAJobIsGivenItsTriggerAsJSON(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC")
+	const two = `{"kind":"any","of":[{"kind":"cron","expr":"0 6 * * *"},{"kind":"cron","expr":"0 18 * * sun"}]}`
+	s.ok("job", "add", "x", "--trigger", two, "--command", "true")
+	has(t, s.ok("job", "get", "x"), "at 06:00 every day", "at 18:00 on Sunday")
+	s.ok("job", "modify", "x", "--trigger", `{"kind":"calendar","months":1,"hour":9,"start":"2030-01-31"}`)
+	has(t, s.ok("job", "get", "x"), "2030-01-31 09:00:00")
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{`--trigger: of.0.expr: `, []string{"--trigger", `{"kind":"any","of":[{"kind":"cron","expr":"61 6 * * *"}]}`}},
+		{`--trigger: not a JSON object`, []string{"--trigger", "0 6 * * *"}},
+		{`--trigger: not a JSON object`, []string{"--trigger", "{}"}},
+		{`--trigger: every: given twice`, []string{"--trigger", `{"kind":"interval","every":"1h","every":"2h"}`}},
+		{`--tz: is a member of the JSON of --trigger`, []string{"--trigger", two, "--tz", "UTC"}},
+		{`one of them, not --cron and --trigger`, []string{"--trigger", two, "--cron", "0 6 * * *"}},
+		{`given twice`, []string{"--trigger", two, "--trigger", two}},
+	} {
+		s.fails(2, c.want, append([]string{"job", "add", "y", "--command", "true"}, c.args...)...)
+	}
+	lacks(t, s.ok("job", "list"), "y")
+}
