@@ -97,12 +97,28 @@ func neverFires(spec *JobSpec, now time.Time) error {
 				last.Format(time.RFC3339Nano), duration.Format(now.Sub(last).Truncate(time.Second)))
 		}
 	}
+	if until, gaveUp := searchedTo(spec.Trigger, now); gaveUp {
+		return Invalid("/trigger", "", "no fire time was found up to %s, where the search was given up: so many times are left out one by one; give the trigger a start, or say it with fewer times to leave out",
+			until.Format(time.RFC3339Nano))
+	}
 	if ender, ok := spec.Trigger.(Ender); ok {
 		if end, ok := ender.EndTime(); ok {
 			return Invalid("/trigger", "", "never fires: it has no fire time until its end, %s", end.Format(time.RFC3339Nano))
 		}
 	}
 	return Invalid("/trigger", "", "never fires")
+}
+
+// searchedTo returns the instant up to which there is certainly no fire time, where it is not known whether there is one later.
+func searchedTo(t Trigger, after time.Time) (until time.Time, gaveUp bool) {
+	for range 20 { // Next of this module's triggers makes half as many
+		_, reached, ok := searchNext(t, after)
+		if ok || !reached.After(after) {
+			return time.Time{}, false
+		}
+		after = reached
+	}
+	return after, true
 }
 
 // past makes the change that stores a definition whose only fire was too long ago to be run: the fire is recorded, and the job has finished.
@@ -137,8 +153,8 @@ func (s *Scheduler) write(spec *JobSpec, old *JobRecord, next *fire) (Change, er
 		rec.State, rec.Reason = JobPaused, "paused when added"
 	}
 	spec.Paused, spec.AcceptPast = false, false
-	if rec.State == JobActive && next != nil {
-		rec.NextNominal, rec.NextDue = &next.nominal, &next.due
+	if rec.State == JobActive {
+		rec.NextNominal, rec.NextDue = next.stored()
 	}
 	return Change{Job: &rec}, nil
 }
@@ -219,7 +235,7 @@ func (s *Scheduler) redefineCurrent(old *JobRecord, given JobSpec, now time.Time
 		rec.State, rec.Reason, rec.NextNominal, rec.NextDue = JobPaused, "paused when added", nil, nil
 	case sameDefinition(oldSpec, &spec):
 		return Change{}, nil
-	case rec.State == JobActive && rec.NextNominal == nil && !spec.Policy.RunOnStart: // nothing will run it any more
+	case rec.State == JobActive && rec.NextDue == nil && !spec.Policy.RunOnStart: // nothing will run it any more
 		rec.State, rec.Reason = JobFinished, noFiresLeft
 	case usedUp(&rec, &spec, old.RunCount):
 		change.Runs = s.settle(old, now, "its max_runs were lowered before it could start")
@@ -315,23 +331,44 @@ func sorted(data []byte) []byte {
 
 // settle records fires that were due and not yet claimed when their job was taken away from them.
 func (s *Scheduler) settle(rec *JobRecord, now time.Time, reason string) []Run {
-	if rec.State != JobActive || rec.NextNominal == nil || rec.NextNominal.After(now) {
+	first := storedFire(rec.NextNominal, rec.NextDue)
+	if rec.State != JobActive || first == nil {
 		return nil
 	}
-	first := fire{*rec.NextNominal, *rec.NextDue}
+	plain := fire{first.nominal, first.nominal}
+	if first.isLook() {
+		plain.due = first.due
+	}
+	if plain.due.After(now) {
+		return nil
+	}
 	spec, err := s.specOf(rec)
 	if err != nil {
 		spec = nil
-	} else if all, err := dueSafely(unjittered(spec), fire{first.nominal, first.nominal}, now); err == nil && all.count() > 1 {
-		last := fire{all.olderTo, all.olderTo}
-		if n := len(all.newest); n > 0 {
-			last = all.newest[n-1]
-		}
-		row := newRun(rec, spec, CauseSchedule, last, RunMissed, reason)
-		row.fold(all.count()-1, first.nominal)
-		return []Run{row}
+	} else if all, err := dueSafely(unjittered(spec), plain, now); err == nil && (all.count() > 1 || first.isLook()) {
+		return rowOf(rec, spec, &all, reason)
 	}
-	return []Run{newRun(rec, spec, CauseSchedule, first, RunMissed, reason)}
+	if first.isLook() {
+		return nil
+	}
+	return []Run{newRun(rec, spec, CauseSchedule, *first, RunMissed, reason)}
+}
+
+// rowOf makes one row for all fires, none where there are none.
+func rowOf(rec *JobRecord, spec *JobSpec, all *fires, reason string) []Run {
+	if all.count() == 0 {
+		return nil
+	}
+	from, last := all.olderFrom, fire{all.olderTo, all.olderTo}
+	if n := len(all.newest); n > 0 {
+		last = all.newest[n-1]
+		if all.older == 0 {
+			from = all.newest[0].nominal
+		}
+	}
+	row := newRun(rec, spec, CauseSchedule, last, RunMissed, reason)
+	row.fold(all.count()-1, from)
+	return []Run{row}
 }
 
 // dueSafely is dueFires for a trigger that may panic: a job must be removable all the same.
@@ -341,6 +378,14 @@ func dueSafely(spec *JobSpec, first fire, now time.Time) (all fires, err error) 
 			err = fmt.Errorf("its trigger panicked: %v", p)
 		}
 	}()
+	const most = 100 // searches: some seconds
+	for n := 0; n < most && first.isLook() && !first.due.After(now); n++ {
+		found, ok, err := nextFire(spec, first.due)
+		if err != nil || !ok {
+			return fires{}, err
+		}
+		first = found
+	}
 	return dueFires(spec, first, now, 1)
 }
 
@@ -421,7 +466,8 @@ func (s *Scheduler) ResumeJob(ctx context.Context, id string) (Job, error) {
 		case !ok:
 			rec.State, rec.Reason = JobFinished, noFiresLeft
 		default:
-			rec.State, rec.Reason, rec.NextNominal, rec.NextDue = JobActive, "", &next.nominal, &next.due
+			rec.State, rec.Reason = JobActive, ""
+			rec.NextNominal, rec.NextDue = next.stored()
 		}
 		if rec.State == old.State {
 			return Change{}, nil

@@ -13,9 +13,35 @@ const walkLimit = 100_000
 // errStuck is what a trigger earns that does not move on.
 var errStuck = errors.New("the trigger answered with a time that is not later than the one asked about")
 
-// A fire is one time at which a job is to run.
+// A fire is one time at which a job is to run; or, without a nominal time, the time up to which none was found, when it is to be looked
+// for further (see Searcher).
 type fire struct {
 	nominal, due time.Time
+}
+
+// isLook reports whether it is a time to look again.
+func (f fire) isLook() bool { return f.nominal.IsZero() }
+
+// stored returns a next time as jobs keep it.
+func (f *fire) stored() (nominal, due *time.Time) {
+	switch {
+	case f == nil:
+		return nil, nil
+	case f.isLook():
+		return nil, &f.due
+	}
+	return &f.nominal, &f.due
+}
+
+// storedFire is the inverse; nil for a job without a next time.
+func storedFire(nominal, due *time.Time) *fire {
+	switch {
+	case due == nil:
+		return nil
+	case nominal == nil:
+		return &fire{due: *due}
+	}
+	return &fire{*nominal, *due}
 }
 
 // fires is what a job has due at one moment.
@@ -25,7 +51,7 @@ type fires struct {
 	older              int64
 	olderFrom, olderTo time.Time
 	atLeast            bool
-	next               *fire // the first one not due
+	next               *fire // the first one not due, or the time to look for it
 }
 
 // count returns how many fires are due.
@@ -35,8 +61,15 @@ func (f *fires) count() int64 { return f.older + int64(len(f.newest)) }
 // of them one by one. It is pure; the error says that the trigger breaks its law.
 func dueFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error) {
 	var f fires
+	if first.isLook() { // one search a time: where it leads to another, that is for the next claim
+		found, ok, err := nextFire(spec, first.due)
+		if err != nil || !ok {
+			return f, err
+		}
+		first = found
+	}
 	current := first
-	for !current.due.After(now) {
+	for !current.isLook() && !current.due.After(now) {
 		if len(f.newest) == limit {
 			if stepper, ok := spec.Trigger.(Stepper); ok && stepBack(&f, stepper, spec, first, now, limit) {
 				return f, nil
@@ -102,7 +135,7 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 	seen := int64(0)
 	current, more := first, true
 	var lastOlder time.Time
-	for more && !current.due.After(now) && seen < walkLimit {
+	for more && !current.isLook() && !current.due.After(now) && seen < walkLimit {
 		if len(ring) < limit {
 			ring = append(ring, current)
 		} else {
@@ -116,7 +149,7 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 		}
 		current, more = next, ok
 	}
-	if more && !current.due.After(now) {
+	if more && !current.isLook() && !current.due.After(now) {
 		f := fires{older: seen, olderFrom: first.nominal, olderTo: ring[(seen-1)%int64(limit)].nominal, atLeast: true}
 		next, ok, err := nextFire(spec, now)
 		if ok {
@@ -139,16 +172,27 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 	return f, nil
 }
 
-// nextFire returns the first fire whose nominal time is after the given one.
+// nextFire returns the first fire whose nominal time is after the given one, or when to look for it again.
 func nextFire(spec *JobSpec, after time.Time) (fire, bool, error) {
-	at, ok := spec.Trigger.Next(after)
-	if !ok {
-		return fire{}, false, nil
-	}
-	if !at.After(after) {
+	at, until, ok := searchNext(spec.Trigger, after)
+	switch {
+	case ok && !at.After(after), !ok && !until.IsZero() && !until.After(after):
 		return fire{}, false, fmt.Errorf("%w (%s)", errStuck, after.Format(time.RFC3339Nano))
+	case ok:
+		return jittered(spec, at), true, nil
+	case !until.IsZero():
+		return fire{due: micro(until)}, true, nil
 	}
-	return jittered(spec, at), true, nil
+	return fire{}, false, nil
+}
+
+// searchNext is Search of a trigger that has it, and else Next.
+func searchNext(t Trigger, after time.Time) (at, until time.Time, ok bool) {
+	if searcher, can := t.(Searcher); can {
+		return searcher.Search(after)
+	}
+	at, ok = t.Next(after)
+	return at, time.Time{}, ok
 }
 
 // jittered adds the job's jitter to a nominal time: a hash of job and time, below the next
@@ -160,8 +204,11 @@ func jittered(spec *JobSpec, nominal time.Time) fire {
 		return f
 	}
 	room := spec.Policy.Jitter.Microseconds() + 1
-	if next, ok := spec.Trigger.Next(nominal); ok {
+	switch next, until, ok := searchNext(spec.Trigger, nominal); {
+	case ok:
 		room = min(room, next.Sub(nominal).Microseconds())
+	case !until.IsZero(): // the next is later
+		room = min(room, max(until.Sub(nominal).Microseconds(), 1))
 	}
 	if ender, ok := spec.Trigger.(Ender); ok {
 		if end, ok := ender.EndTime(); ok {

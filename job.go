@@ -160,13 +160,14 @@ type Job struct {
 	JobSpec
 
 	State JobState
-	// StateReason says why the job is paused or finished.
+	// StateReason says why the job is paused or finished, or active without a fire time to come.
 	StateReason string
 	// Parked is not empty when no live instance can run the job, and says why.
 	// It is computed when asked, never stored; the job goes on by itself once the
 	// cause is gone.
 	Parked string
-	// NextNominal is the fire time to come; NextDue is the same with jitter. Nil: none.
+	// NextNominal is the fire time to come; NextDue is the same with jitter. Nil: none, or of an active job none that was found yet, as
+	// StateReason says then.
 	NextNominal, NextDue *time.Time
 	// RunCount counts runs of cause schedule.
 	RunCount int64

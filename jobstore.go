@@ -199,8 +199,10 @@ type JobRecord struct {
 	Priority     int
 	MaxInstances int
 	// OnStart is Policy.RunOnStart: such jobs are found by JobQuery.OnStart without a look at all others.
-	OnStart     bool
-	Tags        []string
+	OnStart bool
+	Tags    []string
+	// NextDue is when it is to be claimed, NextNominal the fire time that is due then. NextDue alone is when its trigger is to be searched further
+	// (see Searcher); for a store that makes no difference.
 	NextNominal *time.Time
 	NextDue     *time.Time
 	// Version counts definition changes and pauses, never fires; the decide function sets it.

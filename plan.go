@@ -83,8 +83,7 @@ func (d *decision) startQueued(inTurn func(*Run) bool) {
 // fire settles every fire that is due and sets the next one.
 func (d *decision) fire() error {
 	job := &d.due.Job
-	first := fire{*job.NextNominal, *job.NextDue}
-	all, err := dueFires(d.spec, first, d.now, d.spec.Policy.CatchupLimit)
+	all, err := dueFires(d.spec, *storedFire(job.NextNominal, job.NextDue), d.now, d.spec.Policy.CatchupLimit)
 	if err != nil {
 		return err
 	}
@@ -229,7 +228,7 @@ func (d *decision) setNext(next *fire) {
 	case next == nil:
 		d.finish(noFiresLeft)
 	default:
-		d.plan.NextNominal, d.plan.NextDue = &next.nominal, &next.due
+		d.plan.NextNominal, d.plan.NextDue = next.stored()
 	}
 }
 

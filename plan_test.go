@@ -1,7 +1,9 @@
 package ruqi
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -226,6 +228,70 @@ func TestAFireOfAnOutageWaitsForEnds(t *testing.T) {
 		if ok && (len(plan.Runs) != 1 || plan.Runs[0].State != c.state) || !ok && taken != 0 {
 			t.Errorf("%s: the plan is %+v, of %d slots", c.what, plan, taken)
 		}
+	}
+}
+
+// patient is a grid that looks no further than reach.
+type patient struct {
+	grid
+	reach time.Duration
+}
+
+func (p patient) Search(after time.Time) (at, until time.Time, ok bool) {
+	if at, ok = p.Next(after); ok && at.Sub(after) > p.reach {
+		return time.Time{}, after.Add(p.reach), false
+	}
+	return at, time.Time{}, ok
+}
+
+func TestWhatWasNotFoundIsLookedForAgain(t *testing.T) {
+	hour := grid{step: time.Hour}
+	for _, c := range []struct {
+		what     string
+		trigger  Trigger
+		nominal  *time.Time // nil: the job looks again when it is due
+		due      time.Duration
+		want     []string
+		wantNext *time.Time
+		wantDue  time.Duration
+		state    JobState
+	}{
+		{"a fire, the next of which is far away", patient{hour, 10 * time.Minute}, at(0), 0, []string{"running +0"}, nil, 10 * time.Minute, JobActive},
+		{"a look that finds nothing", patient{hour, 10 * time.Minute}, nil, -5 * time.Minute, []string{"running +0"}, nil, 10 * time.Minute, JobActive},
+		{"a look that leads to another", patient{hour, 10 * time.Minute}, nil, -50 * time.Minute, nil, nil, -40 * time.Minute, JobActive},
+		{"a look that finds a fire to come", patient{hour, 90 * time.Minute}, nil, 0, nil, at(time.Hour), time.Hour, JobActive},
+		{"a look that finds more than one", patient{grid{step: time.Minute}, time.Hour}, nil, -150 * time.Second,
+			[]string{"running +0 +2 from -2"}, at(time.Minute), time.Minute, JobActive},
+		{"a look that finds more than are caught up with", patient{grid{step: time.Minute}, time.Hour}, nil, -150*time.Minute - time.Second,
+			[]string{"missed -100 +50 from -150", "running +0 +99 from -99"}, at(time.Minute), time.Minute, JobActive},
+		{"a look that finds the last", patient{grid{step: time.Hour, end: noon}, time.Hour}, nil, -time.Minute, []string{"running +0"}, nil, 0, JobFinished},
+		{"a look that finds the end", patient{grid{step: time.Hour, end: noon}, 2 * time.Hour}, nil, 0, nil, nil, 0, JobFinished},
+	} {
+		spec := &JobSpec{ID: "j", Trigger: c.trigger, Task: textTask{}, Policy: Policy{CatchupLimit: 100}.WithDefaults()}
+		due := Due{Job: JobRecord{ID: "j", State: JobActive, NextNominal: c.nominal, NextDue: at(c.due)}}
+		plan, _, ok, err := planJob(noon, due, spec, 1, time.Time{})
+		if err != nil || !ok {
+			t.Errorf("%s: planned %t, %v", c.what, ok, err)
+			continue
+		}
+		var got []string
+		for _, run := range plan.Runs {
+			got = append(got, outline(run))
+		}
+		sameTime := func(a, b *time.Time) bool { return a == nil && b == nil || a != nil && b != nil && a.Equal(*b) }
+		wantDue := at(c.wantDue)
+		if c.state == JobFinished {
+			wantDue = nil
+		}
+		if !slices.Equal(got, c.want) || plan.State != c.state || !sameTime(plan.NextNominal, c.wantNext) || !sameTime(plan.NextDue, wantDue) {
+			t.Errorf("%s: %q, %s, next %v due %v; want %q, %s, next %v due %v", c.what, got, plan.State, plan.NextNominal, plan.NextDue, c.want, c.state, c.wantNext, wantDue)
+		}
+	}
+	// A search that does not get on breaks the law of triggers.
+	spec := &JobSpec{ID: "j", Trigger: patient{hour, 0}, Task: textTask{}, Policy: Policy{}.WithDefaults()}
+	due := Due{Job: JobRecord{ID: "j", State: JobActive, NextNominal: at(0), NextDue: at(0)}}
+	if _, _, _, err := planJob(noon, due, spec, 1, time.Time{}); !errors.Is(err, errStuck) {
+		t.Errorf("a search that does not get on was planned: %v", err)
 	}
 }
 

@@ -82,6 +82,10 @@ func (s *Scheduler) job(rec *JobRecord) Job {
 	}
 	job.Name, job.Tags, job.Executor, job.Priority = rec.Name, rec.Tags, rec.Pool, rec.Priority
 	job.JobSpec = job.JobSpec.clone()
+	if job.NextNominal == nil && job.NextDue != nil {
+		job.StateReason = "no fire time was found up to " + job.NextDue.Format(time.RFC3339Nano) + "; then it is looked for further"
+		job.NextDue = nil
+	}
 	if err != nil && rec.State != JobFinished {
 		job.Parked = "cannot be read: " + err.Error()
 	} else if why := s.unread.why(rec.ID); why != "" && rec.State == JobActive {

@@ -197,6 +197,8 @@ func (s *Scheduler) replan(now time.Time, old *JobRecord) (Change, error) {
 	switch {
 	case old.State == JobActive && old.NextNominal != nil && !old.NextNominal.After(now):
 		from = old.NextNominal.Add(-time.Microsecond)
+	case old.State == JobActive && old.NextNominal == nil && old.NextDue != nil && !old.NextDue.After(now):
+		from = *old.NextDue
 	case old.State == JobActive:
 	case old.State == JobFinished && old.Reason == noFiresLeft && (spec.Policy.MaxRuns == 0 || old.RunCount < spec.Policy.MaxRuns):
 		// Whoever wrote the days of one more year wants it to go on.
@@ -207,12 +209,13 @@ func (s *Scheduler) replan(now time.Time, old *JobRecord) (Change, error) {
 	if err != nil {
 		return Change{}, err
 	}
-	if from.Before(now) && !(ok && next.nominal.Equal(*old.NextNominal)) {
+	if from.Before(now) && old.NextNominal != nil && !(ok && next.nominal.Equal(*old.NextNominal)) {
 		change.Runs = []Run{newRun(old, spec, CauseSchedule, fire{*old.NextNominal, *old.NextDue}, RunMissed, "its calendar was changed before it could start")}
 	}
 	switch {
 	case ok:
-		rec.State, rec.NextNominal, rec.NextDue = JobActive, &next.nominal, &next.due
+		rec.State = JobActive
+		rec.NextNominal, rec.NextDue = next.stored()
 		if old.State != JobActive {
 			rec.Reason = ""
 		}

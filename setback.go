@@ -136,7 +136,7 @@ func (s *Scheduler) reanchor(now time.Time, old *JobRecord) Change {
 	changed := *spec
 	changed.Trigger = trigger
 	next, ok, err := nextFire(&changed, now)
-	if err != nil || !ok {
+	if err != nil || !ok || next.isLook() {
 		return Change{}
 	}
 	rec, err := s.record(&changed)

@@ -90,6 +90,18 @@ type Elapser interface {
 	Reanchor(anchor time.Time) (t Trigger, ok bool)
 }
 
+// A Searcher is a Trigger whose search for the next fire time may end before it is known whether there is one, as that for the
+// instants which several triggers have in common may. Next says no then, too; the engine asks Search, so that no job
+// ends for want of patience: it looks again when the time comes.
+type Searcher interface {
+	Trigger
+
+	// Search returns the first fire time strictly after the instant after, if it finds one in some tens of milliseconds. If not, and until is
+	// not zero, there is none in (after, until], and whether there is one later is not known; until is later than after. If both
+	// are zero, no fire time is left.
+	Search(after time.Time) (t, until time.Time, ok bool)
+}
+
 // A Matcher is a Trigger that can say at once whether an instant is one of its fire times.
 type Matcher interface {
 	Trigger

@@ -9,10 +9,9 @@ import (
 )
 
 // An AllTrigger fires at the instants at which every part does. It implements ruqi.Binder, ruqi.Bound, ruqi.Stepper, ruqi.Ender,
-// ruqi.Elapser, ruqi.Matcher, ruqi.Describer and ruqi.Explainer.
+// ruqi.Elapser, ruqi.Searcher, ruqi.Matcher, ruqi.Describer and ruqi.Explainer.
 //
-// The search for a common instant is bounded: it ends after 400 years, or when the parts were asked a million times; then there
-// is none. Intervals are put together by arithmetic beforehand, so that two of them are never searched through.
+// The search for a common instant is bounded: see Search. Intervals are put together by arithmetic beforehand, so that two of them are never searched through.
 type AllTrigger struct {
 	of    []ruqi.Trigger
 	zone  *zone // nil until bound
@@ -27,6 +26,7 @@ var (
 	_ ruqi.Stepper   = (*AllTrigger)(nil)
 	_ ruqi.Ender     = (*AllTrigger)(nil)
 	_ ruqi.Elapser   = (*AllTrigger)(nil)
+	_ ruqi.Searcher  = (*AllTrigger)(nil)
 	_ ruqi.Matcher   = (*AllTrigger)(nil)
 	_ ruqi.Describer = (*AllTrigger)(nil)
 	_ ruqi.Explainer = (*AllTrigger)(nil)
@@ -130,31 +130,15 @@ func (t *AllTrigger) Bind(loc *time.Location, anchor time.Time, seed string) (ru
 		return nil, err
 	}
 	bound := newAll(of, z)
-	if !everFires(bound, anchor) && allFire(of, anchor) {
+	if !mayFire(bound, anchor) && allFire(of, anchor) {
 		return nil, ruqi.Invalid("/of", "", "the parts have no fire time in common, so it never fires")
 	}
 	return bound, nil
 }
 
-// everFires reports whether a trigger fires after the instant, or has fired before.
-func everFires(t ruqi.Trigger, at time.Time) bool {
-	micros := clampMicros(at, false)
-	asks := maxAsks
-	if _, ok := nextMicros(t, micros, &asks); ok {
-		return true
-	}
-	asks = maxAsks
-	_, ok := prevMicros(t, micros+1, &asks)
-	return ok
-}
-
+// allFire reports whether each of several triggers fires at some time.
 func allFire(list []ruqi.Trigger, at time.Time) bool {
-	for _, t := range list {
-		if !everFires(t, at) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(list, func(t ruqi.Trigger) bool { return !mayFire(t, at) })
 }
 
 // Binding returns the zone and the anchor that the parts were bound with, nil and the zero time where there is none.
@@ -184,107 +168,89 @@ func (t *AllTrigger) Reanchor(anchor time.Time) (ruqi.Trigger, bool) {
 	return newAll(moved, t.zone), true
 }
 
-// Next returns the first instant strictly after the instant after at which all parts fire.
-func (t *AllTrigger) Next(after time.Time) (time.Time, bool) {
-	asks := maxAsks
-	at, ok := t.next(clampMicros(after, false), &asks)
-	if !ok {
-		return time.Time{}, false
-	}
-	return t.zone.timeMicro(at), true
+// Next returns the first instant strictly after the instant after at which all parts fire. The search is bounded: see Search.
+func (t *AllTrigger) Next(after time.Time) (time.Time, bool) { return searchNext(t, t.zone, after) }
+
+// Search is Next in one bounded search; it implements ruqi.Searcher.
+func (t *AllTrigger) Search(after time.Time) (at, until time.Time, ok bool) {
+	return searchOnce(t, t.zone, after)
 }
 
 // next lets the parts overtake one another until they stand at one instant.
-func (t *AllTrigger) next(after int64, asks *int) (int64, bool) {
+func (t *AllTrigger) next(q *search, after, limit int64) (int64, finding) {
 	if t.fault != nil || t.never {
-		return 0, false
+		return 0, never
 	}
-	limit := after + searchMicros
 	at, agreed := after+1, 0
-	for i := 0; at <= limit && *asks > 0; i = (i + 1) % len(t.asked) {
-		next, ok := nextMicros(t.asked[i], at-1, asks)
+	for i := 0; at <= limit; i = (i + 1) % len(t.asked) {
+		next, is := q.next(t.asked[i], at-1, limit)
 		switch {
-		case !ok:
-			return 0, false
+		case is == never:
+			return 0, never
+		case is == upTo && next < at:
+			return at - 1, upTo
+		case is == upTo:
+			at, agreed = next+1, 0
 		case next > at:
 			at, agreed = next, 1
 		default:
 			agreed++
 		}
 		if agreed == len(t.asked) {
-			return at, at <= limit
+			return at, fires
 		}
 	}
-	return 0, false
+	return at - 1, upTo
 }
 
 // Prev returns the last instant strictly before the instant before at which all parts fire.
-func (t *AllTrigger) Prev(before time.Time) (time.Time, bool) {
-	asks := maxAsks
-	at, ok := t.prev(clampMicros(before, true), &asks)
-	if !ok {
-		return time.Time{}, false
-	}
-	return t.zone.timeMicro(at), true
-}
+func (t *AllTrigger) Prev(before time.Time) (time.Time, bool) { return searchPrev(t, t.zone, before) }
 
 // prev is next backwards.
-func (t *AllTrigger) prev(before int64, asks *int) (int64, bool) {
+func (t *AllTrigger) prev(q *search, before, limit int64) (int64, finding) {
 	if t.fault != nil || t.never {
-		return 0, false
+		return 0, never
 	}
-	limit := before - searchMicros
 	at, agreed := before-1, 0
-	for i := 0; at >= limit && *asks > 0; i = (i + 1) % len(t.asked) {
-		prev, ok := prevMicros(t.asked[i], at+1, asks)
+	for i := 0; at >= limit; i = (i + 1) % len(t.asked) {
+		prev, is := q.prev(t.asked[i], at+1, limit)
 		switch {
-		case !ok:
-			return 0, false
+		case is == never:
+			return 0, never
+		case is == upTo && prev > at:
+			return at + 1, upTo
+		case is == upTo:
+			at, agreed = prev-1, 0
 		case prev < at:
 			at, agreed = prev, 1
 		default:
 			agreed++
 		}
 		if agreed == len(t.asked) {
-			return at, at >= limit
+			return at, fires
 		}
 	}
-	return 0, false
+	return at + 1, upTo
 }
 
 // Count returns how many fire times lie in (after, until]; negative when they are too many to count one by one.
-func (t *AllTrigger) Count(after, until time.Time) (n int64) {
-	from, to := clampMicros(after, false), clampMicros(until, false)
-	if len(t.asked) == 1 && !t.never {
-		return countMicros(t.asked[0], from, to)
+func (t *AllTrigger) Count(after, until time.Time) int64 { return searchCount(t, after, until) }
+
+func (t *AllTrigger) count(q *search, after, until int64) int64 {
+	switch {
+	case t.fault != nil || t.never:
+		return 0
+	case len(t.asked) == 1:
+		return q.count(t.asked[0], after, until)
 	}
-	asks := maxAsks
-	for from < to {
-		at, ok := t.next(from, &asks)
-		switch {
-		case asks <= 0 || n > maxCounted:
-			return -1
-		case !ok || at > to:
-			return n
-		}
-		n++
-		from = at
-	}
-	return n
+	return q.walk(t, after, until)
 }
 
 // Matches reports whether all parts fire at exactly this instant.
-func (t *AllTrigger) Matches(at time.Time) bool {
-	micros, ok := wholeMicros(at)
-	if !ok || t.fault != nil || t.never {
-		return false
-	}
-	for _, part := range t.asked {
-		if !firesAt(part, micros) {
-			return false
-		}
-	}
-	return true
+func (t *AllTrigger) Matches(at time.Time) bool { return searchAt(t, at) }
+
+func (t *AllTrigger) holds(q *search, at int64) bool {
+	return t.fault == nil && !t.never && !slices.ContainsFunc(t.asked, func(part ruqi.Trigger) bool { return !q.holds(part, at) })
 }
 
 // Describe lists the parts.

@@ -1,13 +1,15 @@
 package trigger
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
 )
 
 // An AnyTrigger fires whenever one of its parts does; where several fire at one instant, once. It implements ruqi.Binder, ruqi.Bound,
-// ruqi.Stepper, ruqi.Ender, ruqi.Elapser, ruqi.Matcher, ruqi.Describer and ruqi.Explainer. A job with several triggers is a job
+// ruqi.Stepper, ruqi.Ender, ruqi.Elapser, ruqi.Searcher, ruqi.Matcher, ruqi.Describer and ruqi.Explainer. A job with several triggers is a job
 // with one of this kind.
 type AnyTrigger struct {
 	of    []ruqi.Trigger
@@ -21,6 +23,7 @@ var (
 	_ ruqi.Stepper   = (*AnyTrigger)(nil)
 	_ ruqi.Ender     = (*AnyTrigger)(nil)
 	_ ruqi.Elapser   = (*AnyTrigger)(nil)
+	_ ruqi.Searcher  = (*AnyTrigger)(nil)
 	_ ruqi.Matcher   = (*AnyTrigger)(nil)
 	_ ruqi.Describer = (*AnyTrigger)(nil)
 	_ ruqi.Explainer = (*AnyTrigger)(nil)
@@ -116,75 +119,82 @@ func (t *AnyTrigger) Reanchor(anchor time.Time) (ruqi.Trigger, bool) {
 	return &AnyTrigger{of: moved, zone: t.zone}, true
 }
 
-// Next returns the first fire time of any part strictly after the instant after.
-func (t *AnyTrigger) Next(after time.Time) (time.Time, bool) {
-	asks := maxAsks
-	at, ok := t.next(clampMicros(after, false), &asks)
-	if !ok {
-		return time.Time{}, false
-	}
-	return t.zone.timeMicro(at), true
+// Next returns the first fire time of any part strictly after the instant after. Among parts that are made of others the search is bounded: see Search.
+func (t *AnyTrigger) Next(after time.Time) (time.Time, bool) { return searchNext(t, t.zone, after) }
+
+// Search is Next in one bounded search; it implements ruqi.Searcher.
+func (t *AnyTrigger) Search(after time.Time) (at, until time.Time, ok bool) {
+	return searchOnce(t, t.zone, after)
 }
 
-func (t *AnyTrigger) next(after int64, asks *int) (first int64, ok bool) {
+func (t *AnyTrigger) next(q *search, after, limit int64) (int64, finding) {
 	if t.fault != nil {
-		return 0, false
+		return 0, never
 	}
-	for _, part := range t.of {
-		if at, has := nextMicros(part, after, asks); has && (!ok || at < first) {
-			first, ok = at, true
+	first, reached, is := int64(math.MaxInt64), int64(math.MaxInt64), never
+	for i, part := range t.of {
+		rest, spent := q.divide(len(t.of) - i)
+		at, found := q.next(part, after, min(limit, first))
+		q.asks, q.spent = q.asks+rest, spent
+		switch {
+		case found == fires && at < first:
+			first = at
+		case found == upTo:
+			reached, is = min(reached, at), upTo
 		}
 	}
-	return first, ok && *asks > 0
+	if first != math.MaxInt64 && first-1 <= reached {
+		return first, fires
+	}
+	q.spent = q.spent || is == upTo && reached < limit
+	return reached, is
 }
 
 // Prev returns the last fire time of any part strictly before the instant before.
-func (t *AnyTrigger) Prev(before time.Time) (time.Time, bool) {
-	asks := maxAsks
-	at, ok := t.prev(clampMicros(before, true), &asks)
-	if !ok {
-		return time.Time{}, false
-	}
-	return t.zone.timeMicro(at), true
-}
+func (t *AnyTrigger) Prev(before time.Time) (time.Time, bool) { return searchPrev(t, t.zone, before) }
 
-func (t *AnyTrigger) prev(before int64, asks *int) (last int64, ok bool) {
+func (t *AnyTrigger) prev(q *search, before, limit int64) (int64, finding) {
 	if t.fault != nil {
-		return 0, false
+		return 0, never
 	}
-	for _, part := range t.of {
-		if at, has := prevMicros(part, before, asks); has && (!ok || at > last) {
-			last, ok = at, true
+	last, reached, is := int64(math.MinInt64), int64(math.MinInt64), never
+	for i, part := range t.of {
+		rest, spent := q.divide(len(t.of) - i)
+		at, found := q.prev(part, before, max(limit, last))
+		q.asks, q.spent = q.asks+rest, spent
+		switch {
+		case found == fires && at > last:
+			last = at
+		case found == upTo:
+			reached, is = max(reached, at), upTo
 		}
 	}
-	return last, ok && *asks > 0
+	if last != math.MinInt64 && last+1 >= reached {
+		return last, fires
+	}
+	q.spent = q.spent || is == upTo && reached > limit
+	return reached, is
 }
 
 // Count returns how many fire times lie in (after, until]; negative when they are more than ten thousand, which are not counted, since
 // those that several parts have in common count once.
-func (t *AnyTrigger) Count(after, until time.Time) int64 {
-	from, to := clampMicros(after, false), clampMicros(until, false)
+func (t *AnyTrigger) Count(after, until time.Time) int64 { return searchCount(t, after, until) }
+
+func (t *AnyTrigger) count(q *search, after, until int64) int64 {
 	switch {
-	case t.fault != nil || from >= to:
+	case t.fault != nil:
 		return 0
 	case len(t.of) == 1:
-		return countMicros(t.of[0], from, to)
+		return q.count(t.of[0], after, until)
 	}
-	return walkCount(t, from, to)
+	return q.walk(t, after, until)
 }
 
 // Matches reports whether one of the parts fires at exactly this instant.
-func (t *AnyTrigger) Matches(at time.Time) bool {
-	micros, ok := wholeMicros(at)
-	if !ok || t.fault != nil {
-		return false
-	}
-	for _, part := range t.of {
-		if firesAt(part, micros) {
-			return true
-		}
-	}
-	return false
+func (t *AnyTrigger) Matches(at time.Time) bool { return searchAt(t, at) }
+
+func (t *AnyTrigger) holds(q *search, at int64) bool {
+	return t.fault == nil && slices.ContainsFunc(t.of, func(part ruqi.Trigger) bool { return q.holds(part, at) })
 }
 
 // Describe lists the parts.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
-	"github.com/ruqi-dev/ruqi/internal/lookback"
 	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
@@ -20,120 +19,6 @@ const (
 	// brackets, and a calendar has a few of its own.
 	maxBrackets = 64
 )
-
-// Searches through several triggers at once are bounded, since they may have nothing in common.
-const (
-	// maxAsks is how many questions a search puts to its parts: a tenth of a second, and 400 years of two
-	// daily ones that never meet.
-	maxAsks = 1_000_000
-	// maxCounted is how many fire times are counted one by one before Count gives up.
-	maxCounted = 10_000
-	// searchSeconds is how far a search looks: the 400 years after which dates and weekdays repeat. searchMicros is the same
-	// in microseconds.
-	searchSeconds = 146097 * daySeconds
-	searchMicros  = searchSeconds * microsecond
-)
-
-// nextMicros returns a trigger's first fire time after an instant; all are microseconds. asks is how many questions may still be put to
-// parts, however deep they are nested; when none is left the answer is no.
-func nextMicros(t ruqi.Trigger, after int64, asks *int) (int64, bool) {
-	switch c := t.(type) {
-	case *AnyTrigger:
-		return c.next(after, asks)
-	case *AllTrigger:
-		return c.next(after, asks)
-	case *ExceptTrigger:
-		return c.next(after, asks)
-	case *OnlyTrigger:
-		return c.next(after, asks)
-	}
-	if *asks <= 0 {
-		return 0, false
-	}
-	*asks--
-	at, ok := t.Next(time.UnixMicro(after).UTC())
-	if !ok {
-		return 0, false
-	}
-	return at.UnixMicro(), true
-}
-
-// prevMicros returns a trigger's last fire time before an instant, as nextMicros does the first after one.
-func prevMicros(t ruqi.Trigger, before int64, asks *int) (int64, bool) {
-	switch c := t.(type) {
-	case *AnyTrigger:
-		return c.prev(before, asks)
-	case *AllTrigger:
-		return c.prev(before, asks)
-	case *ExceptTrigger:
-		return c.prev(before, asks)
-	case *OnlyTrigger:
-		return c.prev(before, asks)
-	}
-	if s, ok := t.(ruqi.Stepper); ok {
-		if *asks <= 0 {
-			return 0, false
-		}
-		*asks--
-		at, ok := s.Prev(time.UnixMicro(before).UTC())
-		if !ok {
-			return 0, false
-		}
-		return at.UnixMicro(), true
-	}
-	at, ok := lookback.Prev(asked{t, asks}, time.UnixMicro(before).UTC())
-	if !ok {
-		return 0, false
-	}
-	return at.UnixMicro(), true
-}
-
-// asked is a trigger whose questions are counted; when none is left the answer is no.
-type asked struct {
-	trigger ruqi.Trigger
-	asks    *int
-}
-
-// Next implements lookback.Nexter.
-func (a asked) Next(after time.Time) (time.Time, bool) {
-	if *a.asks <= 0 {
-		return time.Time{}, false
-	}
-	*a.asks--
-	return a.trigger.Next(after)
-}
-
-// countMicros returns how many fire times lie in (after, until], or a negative number when they are too many to count.
-func countMicros(t ruqi.Trigger, after, until int64) (n int64) {
-	if after >= until {
-		return 0
-	}
-	if s, ok := t.(ruqi.Stepper); ok {
-		return s.Count(time.UnixMicro(after).UTC(), time.UnixMicro(until).UTC())
-	}
-	return walkCount(t, after, until)
-}
-
-// walkCount counts one by one.
-func walkCount(t ruqi.Trigger, after, until int64) (n int64) {
-	asks := maxAsks
-	for {
-		at, ok := nextMicros(t, after, &asks)
-		if asks <= 0 {
-			return -1
-		}
-		if !ok || at > until {
-			return n
-		}
-		if n++; n > maxCounted {
-			return -1
-		}
-		after = at
-	}
-}
-
-// firesAt reports whether a trigger fires at an instant.
-func firesAt(t ruqi.Trigger, at int64) bool { return Matches(t, time.UnixMicro(at).UTC()) }
 
 // wholeMicros returns an instant's microseconds; false for one between two of them, at which nothing fires.
 func wholeMicros(at time.Time) (int64, bool) {

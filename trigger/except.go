@@ -7,7 +7,7 @@ import (
 )
 
 // An ExceptTrigger fires when another trigger does, but for the days and times that its parts hold. It implements ruqi.Binder,
-// ruqi.Bound, ruqi.Stepper, ruqi.Ender, ruqi.Elapser, ruqi.Matcher, ruqi.Describer and ruqi.Explainer.
+// ruqi.Bound, ruqi.Stepper, ruqi.Ender, ruqi.Elapser, ruqi.Searcher, ruqi.Matcher, ruqi.Describer and ruqi.Explainer.
 type ExceptTrigger struct{ sieve }
 
 var (
@@ -16,6 +16,7 @@ var (
 	_ ruqi.Stepper   = (*ExceptTrigger)(nil)
 	_ ruqi.Ender     = (*ExceptTrigger)(nil)
 	_ ruqi.Elapser   = (*ExceptTrigger)(nil)
+	_ ruqi.Searcher  = (*ExceptTrigger)(nil)
 	_ ruqi.Matcher   = (*ExceptTrigger)(nil)
 	_ ruqi.Describer = (*ExceptTrigger)(nil)
 	_ ruqi.Explainer = (*ExceptTrigger)(nil)
@@ -53,7 +54,7 @@ func (t *ExceptTrigger) Bind(loc *time.Location, anchor time.Time, seed string) 
 		return nil, err
 	}
 	bound := newExcept(of, not, t.otherwise)
-	if !everFires(bound, anchor) && everFires(of, anchor) {
+	if !mayFire(bound, anchor) && mayFire(of, anchor) {
 		return nil, ruqi.Invalid("/not", "", "it leaves out every fire time, so it never fires")
 	}
 	return bound, nil
@@ -67,6 +68,27 @@ func (t *ExceptTrigger) Reanchor(anchor time.Time) (ruqi.Trigger, bool) {
 	}
 	return newExcept(of, not, t.otherwise), true
 }
+
+// Next returns the first fire time strictly after the instant after. Where parts leave out every fire time for long the search is
+// bounded: see Search.
+func (t *ExceptTrigger) Next(after time.Time) (time.Time, bool) { return searchNext(t, t.zone, after) }
+
+// Search is Next in one bounded search; it implements ruqi.Searcher.
+func (t *ExceptTrigger) Search(after time.Time) (at, until time.Time, ok bool) {
+	return searchOnce(t, t.zone, after)
+}
+
+// Prev returns the last fire time strictly before the instant before.
+func (t *ExceptTrigger) Prev(before time.Time) (time.Time, bool) {
+	return searchPrev(t, t.zone, before)
+}
+
+// Count returns how many fire times lie in (after, until]; negative when they are too many to count one by one, as they are only
+// where fire times are moved or held against another trigger.
+func (t *ExceptTrigger) Count(after, until time.Time) int64 { return searchCount(t, after, until) }
+
+// Matches reports whether the trigger fires at exactly this instant.
+func (t *ExceptTrigger) Matches(at time.Time) bool { return searchAt(t, at) }
 
 // Describe names the trigger, what is left out, and what becomes of it.
 func (t *ExceptTrigger) Describe(in ruqi.Language) string {

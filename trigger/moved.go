@@ -85,105 +85,116 @@ func (s *sieve) place(d daycal.Day, clock int64) int64 {
 	return t*microsecond + wall - floorSeconds(wall)*microsecond
 }
 
-// nextMoved returns the first fire time after an instant where those on days that are left out are moved.
-func (s *sieve) nextMoved(after int64, asks *int) (int64, bool) {
+// nextMoved searches for the first fire time after an instant where those on days that are left out are moved.
+func (s *sieve) nextMoved(q *search, after, limit int64) (int64, finding) {
 	d := s.zone.day(after) - 1 // the clock may go back to it
 	if !s.stays(d) || s.zone.endOf(d) <= after {
 		next, ok := s.nextStay(d)
 		if !ok {
-			return 0, false
+			return 0, never
 		}
 		d = next
 	}
-	limit := s.zone.day(after) + searchSeconds/daySeconds
-	for d <= limit && *asks > 0 {
-		at, found := s.firstOn(d, after, asks)
-		if found {
-			if at >= s.zone.startOf(d+1) { // the clock goes back over midnight
-				if next, ok := s.nextStay(d); ok {
-					if other, has := s.firstOn(next, after, asks); has {
-						at = min(at, other)
-					}
+	// What belongs to the days before d is not after the instant, or there is none.
+	for s.zone.startOf(d) <= limit {
+		at, found := s.firstOn(q, d, after)
+		if found && at >= s.zone.startOf(d+1) { // the clock goes back over midnight
+			if next, ok := s.nextStay(d); ok {
+				if other, has := s.firstOn(q, next, after); has {
+					at = min(at, other)
 				}
 			}
-			return at, *asks > 0
+		}
+		switch {
+		case q.spent:
+			return max(after, s.zone.startOf(d)-1), upTo
+		case found:
+			return at, fires
 		}
 		// The first fire time that can belong to a later day.
 		from := d + 1
 		if s.otherwise == ElsePrevious {
 			next, ok := s.nextStay(d)
 			if !ok {
-				return 0, false
+				return 0, never
 			}
 			from = next
 		}
-		at, found = nextMicros(s.of, max(after, s.zone.startOf(from)-1), asks)
-		if !found {
-			return 0, false
+		at, is := q.next(s.of, max(after, s.zone.startOf(from)-1), limit+(maxMoved+1)*dayMicros)
+		switch is {
+		case never:
+			return 0, never
+		case upTo:
+			at++
 		}
 		day := max(s.zone.day(at), from)
 		to, ok := s.target(day)
 		if !ok || to <= d {
 			if to, ok = s.nextStay(day); !ok {
-				return 0, false
+				return 0, never
 			}
 		}
 		d = to
 	}
-	return 0, false
+	return max(after, s.zone.startOf(d)-1), upTo
 }
 
 // prevMoved is nextMoved backwards.
-func (s *sieve) prevMoved(before int64, asks *int) (int64, bool) {
+func (s *sieve) prevMoved(q *search, before, limit int64) (int64, finding) {
 	d := s.zone.day(before) + 1
 	if !s.stays(d) || s.zone.startOf(d) >= before {
 		prev, ok := s.prevStay(d)
 		if !ok {
-			return 0, false
+			return 0, never
 		}
 		d = prev
 	}
-	limit := s.zone.day(before) - searchSeconds/daySeconds
-	for d >= limit && *asks > 0 {
-		at, found := s.lastOn(d, before, asks)
-		if found {
-			if at < s.zone.endOf(d-1) {
-				if prev, ok := s.prevStay(d); ok {
-					if other, has := s.lastOn(prev, before, asks); has {
-						at = max(at, other)
-					}
+	for s.zone.endOf(d) > limit {
+		at, found := s.lastOn(q, d, before)
+		if found && at < s.zone.endOf(d-1) {
+			if prev, ok := s.prevStay(d); ok {
+				if other, has := s.lastOn(q, prev, before); has {
+					at = max(at, other)
 				}
 			}
-			return at, *asks > 0
+		}
+		switch {
+		case q.spent:
+			return min(before, s.zone.endOf(d)), upTo
+		case found:
+			return at, fires
 		}
 		until := d - 1
 		if s.otherwise == ElseNext {
 			prev, ok := s.prevStay(d)
 			if !ok {
-				return 0, false
+				return 0, never
 			}
 			until = prev
 		}
-		at, found = prevMicros(s.of, min(before, s.zone.endOf(until)), asks)
-		if !found {
-			return 0, false
+		at, is := q.prev(s.of, min(before, s.zone.endOf(until)), limit-(maxMoved+1)*dayMicros)
+		switch is {
+		case never:
+			return 0, never
+		case upTo:
+			at--
 		}
 		day := min(s.zone.day(at), until)
 		to, ok := s.target(day)
 		if !ok || to >= d {
 			if to, ok = s.prevStay(day); !ok {
-				return 0, false
+				return 0, never
 			}
 		}
 		d = to
 	}
-	return 0, false
+	return min(before, s.zone.endOf(d)), upTo
 }
 
 // firstOn returns the first fire time after an instant that belongs to a day: its own, and those that are moved to it.
-func (s *sieve) firstOn(d daycal.Day, after int64, asks *int) (first int64, ok bool) {
+func (s *sieve) firstOn(q *search, d daycal.Day, after int64) (first int64, ok bool) {
 	s.pieces(d, func(from, to, _ int64) bool {
-		if at, has := nextMicros(s.of, max(after, from-1), asks); has && at < to {
+		if at, is := q.next(s.of, max(after, from-1), to-1); is == fires && at < to {
 			first, ok = at, true
 		}
 		return !ok
@@ -204,9 +215,15 @@ func (s *sieve) firstOn(d daycal.Day, after int64, asks *int) (first int64, ok b
 	low = max(low, 0)
 	clock := int64(dayMicros)
 	for source, last := s.sources(d); source <= last; source++ {
+		// Most of the days have no fire time at all.
+		at, is := q.next(s.of, s.zone.startOf(source)-1, s.zone.endOf(last)-1)
+		if is != fires || at >= s.zone.endOf(last) {
+			break
+		}
+		source = max(source, s.zone.day(at)-1) // the clock may go back to it
 		s.pieces(source, func(from, to, off int64) bool {
 			begin := max(from, int64(source)*dayMicros+low-off)
-			if at, has := nextMicros(s.of, begin-1, asks); has && at < to {
+			if at, is := q.next(s.of, begin-1, to-1); is == fires && at < to {
 				clock = min(clock, at+off-int64(source)*dayMicros)
 			}
 			return true
@@ -221,9 +238,9 @@ func (s *sieve) firstOn(d daycal.Day, after int64, asks *int) (first int64, ok b
 }
 
 // lastOn returns the last fire time before an instant that belongs to a day.
-func (s *sieve) lastOn(d daycal.Day, before int64, asks *int) (last int64, ok bool) {
+func (s *sieve) lastOn(q *search, d daycal.Day, before int64) (last int64, ok bool) {
 	s.pieces(d, func(from, to, _ int64) bool {
-		if at, has := prevMicros(s.of, min(before, to), asks); has && at >= from {
+		if at, is := q.prev(s.of, min(before, to), from); is == fires && at >= from {
 			last, ok = at, true // that of a later piece counts
 		}
 		return true
@@ -244,9 +261,14 @@ func (s *sieve) lastOn(d daycal.Day, before int64, asks *int) (last int64, ok bo
 	high = min(high, dayMicros)
 	clock := int64(-1)
 	for source, end := s.sources(d); source <= end; source++ {
+		at, is := q.next(s.of, s.zone.startOf(source)-1, s.zone.endOf(end)-1)
+		if is != fires || at >= s.zone.endOf(end) {
+			break
+		}
+		source = max(source, s.zone.day(at)-1) // the clock may go back to it
 		s.pieces(source, func(from, to, off int64) bool {
 			until := min(to, int64(source)*dayMicros+high-off)
-			if at, has := prevMicros(s.of, until, asks); has && at >= from {
+			if at, is := q.prev(s.of, until, from); is == fires && at >= from {
 				clock = max(clock, at+off-int64(source)*dayMicros)
 			}
 			return true

@@ -7,7 +7,7 @@ import (
 )
 
 // An OnlyTrigger fires when another trigger does, on the days and at the times that one of its parts holds. It implements ruqi.Binder,
-// ruqi.Bound, ruqi.Stepper, ruqi.Ender, ruqi.Elapser, ruqi.Matcher, ruqi.Describer and ruqi.Explainer.
+// ruqi.Bound, ruqi.Stepper, ruqi.Ender, ruqi.Elapser, ruqi.Searcher, ruqi.Matcher, ruqi.Describer and ruqi.Explainer.
 type OnlyTrigger struct{ sieve }
 
 var (
@@ -16,6 +16,7 @@ var (
 	_ ruqi.Stepper   = (*OnlyTrigger)(nil)
 	_ ruqi.Ender     = (*OnlyTrigger)(nil)
 	_ ruqi.Elapser   = (*OnlyTrigger)(nil)
+	_ ruqi.Searcher  = (*OnlyTrigger)(nil)
 	_ ruqi.Matcher   = (*OnlyTrigger)(nil)
 	_ ruqi.Describer = (*OnlyTrigger)(nil)
 	_ ruqi.Explainer = (*OnlyTrigger)(nil)
@@ -48,7 +49,7 @@ func (t *OnlyTrigger) Bind(loc *time.Location, anchor time.Time, seed string) (r
 		return nil, err
 	}
 	bound := newOnly(of, in, t.otherwise)
-	if !everFires(bound, anchor) && everFires(of, anchor) {
+	if !mayFire(bound, anchor) && mayFire(of, anchor) {
 		return nil, ruqi.Invalid("/in", "", "it holds no fire time, so it never fires")
 	}
 	return bound, nil
@@ -62,6 +63,25 @@ func (t *OnlyTrigger) Reanchor(anchor time.Time) (ruqi.Trigger, bool) {
 	}
 	return newOnly(of, in, t.otherwise), true
 }
+
+// Next returns the first fire time strictly after the instant after. Where parts leave out every fire time for long the search is
+// bounded: see Search.
+func (t *OnlyTrigger) Next(after time.Time) (time.Time, bool) { return searchNext(t, t.zone, after) }
+
+// Search is Next in one bounded search; it implements ruqi.Searcher.
+func (t *OnlyTrigger) Search(after time.Time) (at, until time.Time, ok bool) {
+	return searchOnce(t, t.zone, after)
+}
+
+// Prev returns the last fire time strictly before the instant before.
+func (t *OnlyTrigger) Prev(before time.Time) (time.Time, bool) { return searchPrev(t, t.zone, before) }
+
+// Count returns how many fire times lie in (after, until]; negative when they are too many to count one by one, as they are only
+// where fire times are moved or held against another trigger.
+func (t *OnlyTrigger) Count(after, until time.Time) int64 { return searchCount(t, after, until) }
+
+// Matches reports whether the trigger fires at exactly this instant.
+func (t *OnlyTrigger) Matches(at time.Time) bool { return searchAt(t, at) }
 
 // Describe names the trigger, to what it is limited, and what becomes of the rest.
 func (t *OnlyTrigger) Describe(in ruqi.Language) string {

@@ -178,95 +178,90 @@ func (s *sieve) EndTime() (time.Time, bool) {
 	return s.zone.timeMicro(s.end), true
 }
 
-// Next returns the first fire time strictly after the instant after. What leaves out every fire time for a long time is
-// searched through for 400 years, or a million fire times.
-func (s *sieve) Next(after time.Time) (time.Time, bool) {
-	asks := maxAsks
-	at, ok := s.next(clampMicros(after, false), &asks)
-	if !ok {
-		return time.Time{}, false
-	}
-	return s.zone.timeMicro(at), true
-}
-
-// Prev returns the last fire time strictly before the instant before.
-func (s *sieve) Prev(before time.Time) (time.Time, bool) {
-	asks := maxAsks
-	at, ok := s.prev(clampMicros(before, true), &asks)
-	if !ok {
-		return time.Time{}, false
-	}
-	return s.zone.timeMicro(at), true
-}
-
-func (s *sieve) next(after int64, asks *int) (at int64, ok bool) {
+func (s *sieve) next(q *search, after, limit int64) (at int64, is finding) {
 	if s.fault != nil {
-		return 0, false
+		return 0, never
+	}
+	if s.end != none {
+		limit = min(limit, s.end)
 	}
 	if s.otherwise == ElseSkip {
-		at, ok = s.nextKept(after, asks)
+		at, is = s.nextKept(q, after, limit)
 	} else {
-		at, ok = s.nextMoved(after, asks)
+		at, is = s.nextMoved(q, after, limit)
 	}
-	return at, ok && (s.end == none || at <= s.end)
+	if s.end != none && (is == fires && at > s.end || is == upTo && at >= s.end) {
+		return 0, never
+	}
+	return at, is
 }
 
-func (s *sieve) prev(before int64, asks *int) (int64, bool) {
+func (s *sieve) prev(q *search, before, limit int64) (int64, finding) {
 	if s.fault != nil {
-		return 0, false
+		return 0, never
 	}
 	if s.end != none {
 		before = min(before, s.end+1)
 	}
 	if s.otherwise == ElseSkip {
-		return s.prevKept(before, asks)
+		return s.prevKept(q, before, limit)
 	}
-	return s.prevMoved(before, asks)
+	return s.prevMoved(q, before, limit)
 }
 
-// nextKept returns the first fire time after an instant that is not left out.
-func (s *sieve) nextKept(after int64, asks *int) (int64, bool) {
-	limit := after + searchMicros
-	at, ok := nextMicros(s.of, after, asks)
-	for ok && at <= limit && *asks > 0 {
-		*asks -= len(s.triggers)
-		if s.kept(at) {
-			return at, true
+// nextKept searches for the first fire time after an instant that is not left out.
+func (s *sieve) nextKept(q *search, after, limit int64) (int64, finding) {
+	at, is := q.next(s.of, after, limit)
+	for is == fires && at <= limit {
+		kept := s.kept(q, at)
+		switch {
+		case q.spent:
+			return at - 1, upTo
+		case kept:
+			return at, fires
 		}
-		from, has := s.hopeAfter(at, asks)
-		if !has {
-			return 0, false
+		from, ok := s.hopeAfter(q, at, limit)
+		if !ok {
+			return 0, never
 		}
-		at, ok = nextMicros(s.of, from-1, asks)
+		at, is = q.next(s.of, from-1, limit)
 	}
-	return 0, false
+	if is == fires {
+		return at - 1, upTo
+	}
+	return at, is
 }
 
 // prevKept is nextKept backwards.
-func (s *sieve) prevKept(before int64, asks *int) (int64, bool) {
-	limit := before - searchMicros
-	at, ok := prevMicros(s.of, before, asks)
-	for ok && at >= limit && *asks > 0 {
-		*asks -= len(s.triggers)
-		if s.kept(at) {
-			return at, true
+func (s *sieve) prevKept(q *search, before, limit int64) (int64, finding) {
+	at, is := q.prev(s.of, before, limit)
+	for is == fires && at >= limit {
+		kept := s.kept(q, at)
+		switch {
+		case q.spent:
+			return at + 1, upTo
+		case kept:
+			return at, fires
 		}
-		until, has := s.hopeBefore(at, asks)
-		if !has {
-			return 0, false
+		until, ok := s.hopeBefore(q, at, limit)
+		if !ok {
+			return 0, never
 		}
-		at, ok = prevMicros(s.of, until+1, asks)
+		at, is = q.prev(s.of, until+1, limit)
 	}
-	return 0, false
+	if is == fires {
+		return at + 1, upTo
+	}
+	return at, is
 }
 
 // kept reports whether a fire time of the trigger at an instant stays.
-func (s *sieve) kept(at int64) bool {
+func (s *sieve) kept(q *search, at int64) bool {
 	if len(s.days) > 0 && s.holdsDay(s.zone.day(at)) {
 		return s.keeps
 	}
 	for _, t := range s.triggers {
-		if firesAt(t, at) {
+		if q.holds(t, at) {
 			return s.keeps
 		}
 	}
@@ -283,7 +278,7 @@ func (s *sieve) holdsDay(d daycal.Day) bool {
 }
 
 // hopeAfter returns the first instant after one that is left out that may not be.
-func (s *sieve) hopeAfter(at int64, asks *int) (from int64, ok bool) {
+func (s *sieve) hopeAfter(q *search, at, limit int64) (from int64, ok bool) {
 	if !s.keeps && (len(s.days) == 0 || !s.holdsDay(s.zone.day(at))) {
 		return at + 1, true
 	}
@@ -297,7 +292,11 @@ func (s *sieve) hopeAfter(at int64, asks *int) (from int64, ok bool) {
 	}
 	if s.keeps {
 		for _, t := range s.triggers {
-			if next, has := nextMicros(t, at, asks); has && (!ok || next < from) {
+			next, is := q.next(t, at, limit)
+			if is == upTo {
+				next++ // it may be the one after
+			}
+			if is != never && (!ok || next < from) {
 				from, ok = next, true
 			}
 		}
@@ -306,7 +305,7 @@ func (s *sieve) hopeAfter(at int64, asks *int) (from int64, ok bool) {
 }
 
 // hopeBefore is hopeAfter backwards.
-func (s *sieve) hopeBefore(at int64, asks *int) (until int64, ok bool) {
+func (s *sieve) hopeBefore(q *search, at, limit int64) (until int64, ok bool) {
 	if !s.keeps && (len(s.days) == 0 || !s.holdsDay(s.zone.day(at))) {
 		return at - 1, true
 	}
@@ -320,7 +319,11 @@ func (s *sieve) hopeBefore(at int64, asks *int) (until int64, ok bool) {
 	}
 	if s.keeps {
 		for _, t := range s.triggers {
-			if prev, has := prevMicros(t, at, asks); has && (!ok || prev > until) {
+			prev, is := q.prev(t, at, limit)
+			if is == upTo {
+				prev--
+			}
+			if is != never && (!ok || prev > until) {
 				until, ok = prev, true
 			}
 		}
@@ -374,24 +377,18 @@ func (s *sieve) prevDay(d daycal.Day, held bool) (best daycal.Day, ok bool) {
 	return d, d >= daycal.First
 }
 
-// Matches reports whether the trigger fires at exactly this instant.
-func (s *sieve) Matches(at time.Time) bool {
-	micros, ok := wholeMicros(at)
-	if !ok || s.fault != nil || s.end != none && micros > s.end {
+func (s *sieve) holds(q *search, at int64) bool {
+	if s.fault != nil || s.end != none && at > s.end {
 		return false
 	}
 	if s.otherwise == ElseSkip {
-		return firesAt(s.of, micros) && s.kept(micros)
+		return q.holds(s.of, at) && s.kept(q, at)
 	}
-	asks := maxAsks
-	next, ok := s.nextMoved(micros-1, &asks)
-	return ok && next == micros
+	next, is := s.nextMoved(q, at-1, at)
+	return is == fires && next == at
 }
 
-// Count returns how many fire times lie in (after, until]; negative when they are too many to count one by one, as they are only
-// where fire times are moved or held against another trigger.
-func (s *sieve) Count(after, until time.Time) int64 {
-	from, to := clampMicros(after, false), clampMicros(until, false)
+func (s *sieve) count(q *search, from, to int64) int64 {
 	if s.end != none {
 		to = min(to, s.end)
 	}
@@ -399,26 +396,27 @@ func (s *sieve) Count(after, until time.Time) int64 {
 		return 0
 	}
 	if s.otherwise == ElseSkip && len(s.triggers) == 0 {
-		if n := s.countDays(from, to); n >= 0 {
+		if n := s.countDays(q, from, to); n >= 0 {
 			return n
 		}
 	}
-	asks := maxAsks
-	for n := int64(0); n <= maxCounted; n++ {
-		at, ok := s.next(from, &asks)
-		if asks <= 0 {
+	n := int64(0)
+	for from < to {
+		at, is := s.next(q, from, to)
+		switch {
+		case q.spent || n > maxCounted:
 			return -1
-		}
-		if !ok || at > to {
+		case is != fires || at > to:
 			return n
 		}
+		n++
 		from = at
 	}
-	return -1
+	return n
 }
 
 // countDays adds up the stretches of days that stay; negative when there are too many, or a clock change over midnight takes them apart.
-func (s *sieve) countDays(from, to int64) (n int64) {
+func (s *sieve) countDays(q *search, from, to int64) (n int64) {
 	if s.zone.foldsOverMidnight(from, to) {
 		return -1
 	}
@@ -437,7 +435,7 @@ func (s *sieve) countDays(from, to int64) (n int64) {
 		if ok && after <= last {
 			until = s.zone.startOf(after) - 1
 		}
-		stretch := countMicros(s.of, max(from, s.zone.startOf(d)-1), min(to, until))
+		stretch := q.count(s.of, max(from, s.zone.startOf(d)-1), min(to, until))
 		if stretch < 0 {
 			return -1
 		}
@@ -487,7 +485,7 @@ func (s *sieve) explain(self ruqi.Matcher, name string, at time.Time) []ruqi.Rul
 	}
 	rulings := explainPart(s.of, at, "of")
 	micros, ok := wholeMicros(at)
-	if !ok || s.kept(micros) {
+	if !ok || s.kept(&search{asks: maxAsks}, micros) {
 		return rulings
 	}
 	d := s.zone.day(micros)
@@ -496,7 +494,7 @@ func (s *sieve) explain(self ruqi.Matcher, name string, at time.Time) []ruqi.Rul
 		switch {
 		case p.trigger != nil && s.keeps:
 			rulings = append(rulings, explainPart(p.trigger, at, path)...)
-		case p.trigger != nil && firesAt(p.trigger, micros):
+		case p.trigger != nil && Matches(p.trigger, at):
 			rulings = append(rulings, ruqi.Ruling{Part: path, Message: "the times of this trigger are left out, and it fires then: " + p.describe(ruqi.English)})
 		case p.days != nil && s.keeps:
 			rulings = append(rulings, ruqi.Ruling{Part: path, Message: fmt.Sprintf("%s, a %s, is not among %s%s", d, d.Weekday(), p.describe(ruqi.English), s.movedTo(micros))})
@@ -509,7 +507,7 @@ func (s *sieve) explain(self ruqi.Matcher, name string, at time.Time) []ruqi.Rul
 
 // movedTo says when a fire time that is left out takes place instead.
 func (s *sieve) movedTo(at int64) string {
-	if s.otherwise == ElseSkip || !firesAt(s.of, at) {
+	if s.otherwise == ElseSkip || !(&search{asks: maxAsks}).holds(s.of, at) {
 		return ""
 	}
 	to, ok := s.moved(at)

@@ -13,6 +13,8 @@ var planRules = []rule{
 		law: "a row born running has the owner and Started = now, and is returned in Runs as it is stored"},
 	{name: "Claim/plan sets the job", check: planSetsJob,
 		law: "a plan sets the job's state, reason, next times and run count, and nothing else of the record"},
+	{name: "Claim/a due time alone", check: planDueAlone,
+		law: "a job is claimed by its NextDue, also where it has no NextNominal"},
 	{name: "Claim/settled rows", check: planSettles,
 		law: "rows of a plan that have ended are returned in Settled, queued ones in neither list, and all keep their fields"},
 	{name: "Claim/unique key", check: planUnique,
@@ -77,6 +79,26 @@ func planSetsJob(p *probe) {
 	got := p.job("job")
 	got.Updated = want.Updated
 	p.wantRecord("the job that a plan finished", got, want)
+}
+
+func planDueAlone(p *probe) {
+	owner := p.owner("a")
+	p.addJob("job", func(r *ruqi.JobRecord) { r.NextNominal, r.NextDue = nil, p.in(time.Hour) })
+	p.wantOffered("an hour before the due time", request(owner))
+	p.clock.move(time.Hour)
+	p.claim(request(owner), func(_ time.Time, d ruqi.Due) *ruqi.Plan {
+		p.wantTime("NextNominal", d.Job.NextNominal, nil)
+		p.wantTime("NextDue", d.Job.NextDue, p.in(0))
+		plan := stay(d)
+		plan.NextDue = p.in(time.Minute)
+		return plan
+	})
+	got := p.job("job")
+	p.wantTime("NextNominal", got.NextNominal, nil)
+	p.wantTime("NextDue", got.NextDue, p.in(time.Minute))
+	p.wantOffered("a minute before it is due again", request(owner))
+	p.clock.move(time.Minute)
+	p.wantOffered("when it is due again", request(owner), "job")
 }
 
 func planSettles(p *probe) {

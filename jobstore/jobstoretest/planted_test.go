@@ -53,6 +53,11 @@ func picking(b *broken, pick func(ruqi.ClaimRequest, []ruqi.Due) []ruqi.Due) {
 }
 
 var claimFaults = []fault{
+	breaking("offers only what has a fire time", "Claim/a due time alone", func(b *broken) {
+		picking(b, func(r ruqi.ClaimRequest, due []ruqi.Due) []ruqi.Due {
+			return within(r, slices.DeleteFunc(due, func(d ruqi.Due) bool { return d.Job.NextNominal == nil && d.Job.NextDue != nil }))
+		})
+	}),
 	breaking("claims past the lease", "Claim/lease", func(b *broken) {
 		b.beat = func(ctx context.Context, i ruqi.Instance) (ruqi.Instance, error) {
 			i.Lease *= 1000

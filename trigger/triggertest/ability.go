@@ -12,6 +12,9 @@ import (
 // secondZone is the other zone in which a trigger is described: its days begin at other instants than those of zoneName.
 const secondZone = "Asia/Tokyo"
 
+// patientSearches is how often Search is asked to go on; for Next the triggers of this module make as many.
+const patientSearches = 10
+
 // farAway are instants at the ends of time, where an answer may be no but has to come.
 var farAway = []time.Time{
 	{}, time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1600, 2, 29, 0, 0, 0, 0, time.UTC),
@@ -45,6 +48,34 @@ func (c *checker) probes() (list []time.Time) {
 		}
 	}
 	return list
+}
+
+// searching follows Search to what Next gives, or beyond it where Next gives up.
+func (c *checker) searching() {
+	s, ok := c.trigger.(ruqi.Searcher)
+	if !ok {
+		return
+	}
+	for _, from := range append(c.probes(), farAway...) {
+		want, found := c.trigger.Next(from)
+		after := from
+		for range patientSearches {
+			var at, until time.Time
+			var ok bool
+			c.within("Search answers in bounded time", func() { at, until, ok = s.Search(after) })
+			switch {
+			case ok && !at.After(after), !ok && !until.IsZero() && !until.After(after):
+				c.breaks("each answer of Search is strictly later than the question", "after %v came %v, or none up to %v", after, at, until)
+				return
+			case ok && found && !at.Equal(want), !ok && until.IsZero() && found, !ok && found && !until.Before(want):
+				c.breaks("Search agrees with Next", "after %v Search found %v %t, having looked up to %v, and Next %v %t", after, at, ok, until, want, found)
+				return
+			}
+			if after = until; ok || until.IsZero() {
+				break
+			}
+		}
+	}
 }
 
 func (c *checker) matching() {

@@ -17,6 +17,7 @@ type telling struct {
 	matches  func(t *telling, at time.Time) bool
 	describe func(t *telling, in ruqi.Language) string
 	explain  func(t *telling, at time.Time) []ruqi.Ruling
+	search   func(t *telling, after time.Time) (at, until time.Time, ok bool)
 }
 
 func (t *telling) Next(after time.Time) (time.Time, bool) {
@@ -35,6 +36,21 @@ func (t *telling) Prev(before time.Time) (time.Time, bool) {
 			return at, true
 		}
 	}
+}
+
+// Search looks through an hour.
+func (t *telling) Search(after time.Time) (at, until time.Time, ok bool) {
+	if t.search != nil {
+		return t.search(t, after)
+	}
+	return t.within(after, time.Hour)
+}
+
+func (t *telling) within(after time.Time, patience time.Duration) (at, until time.Time, ok bool) {
+	if at, ok = t.Next(after); ok && at.Sub(after) > patience {
+		return time.Time{}, after.Add(patience), false
+	}
+	return at, time.Time{}, ok
 }
 
 // Count can count nothing but what is empty.
@@ -131,6 +147,25 @@ func TestEveryPlantedFaultInWhatATriggerTellsIsFound(t *testing.T) {
 		fault, law string
 		planted    telling
 	}{
+		{"Search skips a fire time", "Search agrees with Next", telling{search: func(t *telling, after time.Time) (at, until time.Time, ok bool) {
+			return t.within(after.Add(13*time.Hour), time.Hour)
+		}}},
+		{"Search says never", "Search agrees with Next", telling{search: func(*telling, time.Time) (at, until time.Time, ok bool) { return }}},
+		{"Search has looked past a fire time", "Search agrees with Next", telling{search: func(t *telling, after time.Time) (at, until time.Time, ok bool) {
+			return time.Time{}, after.AddDate(0, 0, 1), false
+		}}},
+		{"Search does not get on", "strictly later", telling{search: func(t *telling, after time.Time) (at, until time.Time, ok bool) {
+			return time.Time{}, after, false
+		}}},
+		{"Search answers with the question", "strictly later", telling{search: func(t *telling, after time.Time) (at, until time.Time, ok bool) {
+			return after, time.Time{}, true
+		}}},
+		{"Search takes its time", "Search answers in bounded time", telling{search: func(t *telling, after time.Time) (at, until time.Time, ok bool) {
+			if after.Year() == 9999 {
+				time.Sleep(2100 * time.Millisecond)
+			}
+			return t.within(after, time.Hour)
+		}}},
 		{"Matches says yes to the whole second", "Matches agrees", telling{matches: func(t *telling, at time.Time) bool {
 			return t.noon(at.Truncate(time.Second))
 		}}},

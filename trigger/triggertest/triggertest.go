@@ -39,6 +39,7 @@ func Check(newTrigger func() ruqi.Trigger, decode func(data []byte) (ruqi.Trigge
 		c.encoding()
 		c.binding()
 		c.stepping()
+		c.searching()
 		c.matching()
 		c.describing()
 		c.explaining()

@@ -1,0 +1,127 @@
+package ruqi_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+// butADay fires each second except on the 2nd of a month: more than a search looks through at once.
+func butADay() ruqi.Trigger {
+	return trigger.Except(trigger.Crontab("TZ=UTC * * * * * *"), trigger.Times(trigger.Crontab("TZ=UTC * * * 2 * *")))
+}
+
+// lookingWorld has a job whose last fire before a day of silence has run, at midnight.
+func lookingWorld(t *testing.T) *world {
+	w := newWorld(t, ruqi.Options{})
+	time.Sleep(24*time.Hour - 2*time.Second)
+	w.add(ruqi.JobSpec{ID: "j", Trigger: butADay(), Task: ruqi.Do(func(context.Context) error { return nil }), Policy: ruqi.Policy{Coalesce: ptr(false)}})
+	time.Sleep(2 * time.Second)
+	if n, err := w.s.Tick(t.Context()); n != 1 || err != nil {
+		t.Fatalf("the fire before the silence: %d, %v", n, err)
+	}
+	return w
+}
+
+func jobOf(t *testing.T, w *world) ruqi.Job {
+	t.Helper()
+	job, err := w.s.Job(t.Context(), "j")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// A job does not end because its trigger gave up a search: it goes on when the time comes, and loses no fire.
+func TestAJobGoesOnWhereASearchWasGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := lookingWorld(t)
+		job := jobOf(t, w)
+		if job.State != ruqi.JobActive || job.NextNominal != nil || job.NextDue != nil || !strings.Contains(job.StateReason, "looked for further") {
+			t.Fatalf("in the silence it is %s (%s), next %v due %v", job.State, job.StateReason, job.NextNominal, job.NextDue)
+		}
+		time.Sleep(24 * time.Hour) // the first fire is due now
+		for range 4 {
+			if _, err := w.s.Tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := runs(t, w.s, "j")
+		if len(all) != 2 || !all[1].Nominal.Equal(time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC)) || all[1].State != ruqi.RunSucceeded {
+			t.Errorf("after the silence the history is %v", all)
+		}
+		if job := jobOf(t, w); job.StateReason != "" || job.NextNominal == nil || !job.NextNominal.Equal(time.Date(2000, 1, 3, 0, 0, 1, 0, time.UTC)) {
+			t.Errorf("then it is %s (%s), next %v", job.State, job.StateReason, job.NextNominal)
+		}
+		w.stop()
+	})
+}
+
+// Who takes a job away before it has looked again has the fires recorded that it would have found.
+func TestFiresThatWereNotLookedForAreSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := lookingWorld(t)
+		time.Sleep(24*time.Hour + 5*time.Second)
+		job, err := w.s.PauseJob(t.Context(), "j")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if job.State != ruqi.JobPaused || job.StateReason != "paused by hand" {
+			t.Errorf("it is %s (%s)", job.State, job.StateReason)
+		}
+		all := runs(t, w.s, "j")
+		if len(all) != 2 || all[1].State != ruqi.RunMissed || all[1].Coalesced != 5 || !all[1].CoalescedFrom.Equal(time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC)) {
+			t.Errorf("its history is %v", all)
+		}
+		if job, err = w.s.ResumeJob(t.Context(), "j"); err != nil || job.State != ruqi.JobActive || job.NextNominal == nil {
+			t.Errorf("it goes on as %s, next %v, %v", job.State, job.NextNominal, err)
+		}
+		w.stop()
+	})
+}
+
+// Resumed in the silence, or with a new policy, it looks on; so does one that is replaced by itself.
+func TestAJobThatLooksIsEdited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := lookingWorld(t)
+		if _, err := w.s.PauseJob(t.Context(), "j"); err != nil {
+			t.Fatal(err)
+		}
+		if job, err := w.s.ResumeJob(t.Context(), "j"); err != nil || job.State != ruqi.JobActive || job.NextNominal != nil {
+			t.Errorf("resumed it is %s, next %v, %v", job.State, job.NextNominal, err)
+		}
+		job, err := w.s.ModifyJob(t.Context(), "j", func(job *ruqi.Job) error { job.Policy.MaxRuns, job.Policy.Jitter = 9, time.Second; return nil })
+		if err != nil || job.State != ruqi.JobActive {
+			t.Errorf("with a new policy it is %s (%s), %v", job.State, job.StateReason, err)
+		}
+		time.Sleep(24 * time.Hour)
+		for range 4 {
+			time.Sleep(2 * time.Second)
+			if _, err := w.s.Tick(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if all := runs(t, w.s, "j"); len(all) < 2 {
+			t.Errorf("its history is %v", all)
+		}
+		w.stop()
+	})
+}
+
+// What has no fire time as far as anybody looks is refused, and the refusal says how far that is.
+func TestWhatHasNoFireTimeAsFarAsIsLookedIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		never := trigger.Except(trigger.Crontab("TZ=UTC * * * * * *"), trigger.Times(trigger.Crontab("TZ=UTC * * * * * *")))
+		_, _, err := w.s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: never, Task: ruqi.Do(func(context.Context) error { return nil })}, ruqi.Fail)
+		if err == nil || !strings.Contains(err.Error(), "no fire time was found up to 2000-01-") {
+			t.Errorf("it is answered with %v", err)
+		}
+		w.stop()
+	})
+}

@@ -1,0 +1,293 @@
+package trigger
+
+import (
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/lookback"
+)
+
+// Searches through several triggers at once are bounded, since they may have nothing in common.
+const (
+	// maxAsks is how many questions one search puts to its parts, however deep they are nested: some 15 ms, and 270 years of one
+	// trigger that fires each day.
+	maxAsks = 100_000
+	// mostAsks is how many it puts where it would else not get on: a fifth of a second.
+	mostAsks = 16 * maxAsks
+	// maxSearches is how many searches Next and Prev make, one after another: together a million questions, a sixth of a second.
+	maxSearches = 10
+	// maxCounted is how many fire times are counted one by one before Count gives up.
+	maxCounted = 10_000
+	// searchSeconds is how far a search looks: the 400 years after which dates and weekdays repeat. searchMicros is the same
+	// in microseconds.
+	searchSeconds = 146097 * daySeconds
+	searchMicros  = searchSeconds * microsecond
+)
+
+// A finding is what a search came to.
+type finding int8
+
+const (
+	never finding = iota // there is no fire time
+	upTo                 // there is none up to an instant; beyond it was not looked
+	fires                // there is one
+)
+
+// A search is one search through a trigger that is made of others. All instants are microseconds. It is used by one goroutine.
+type search struct {
+	asks  int  // how many questions may still be put to parts
+	spent bool // a question was not put, for want of them: what came out may not be whole
+}
+
+// ask takes one question.
+func (q *search) ask() bool {
+	if q.asks <= 0 {
+		q.spent = true
+		return false
+	}
+	q.asks--
+	return true
+}
+
+// divide keeps a share of the questions, so that the first of several parts does not take those of the others, and returns the rest.
+func (q *search) divide(parts int) (rest int, spent bool) {
+	rest, spent = q.asks-q.asks/parts, q.spent
+	q.asks, q.spent = q.asks/parts, false
+	return rest, spent
+}
+
+// next looks for a trigger's first fire time after an instant; whoever asks does not need one after limit. With fires it is at, and may lie
+// after limit. With upTo there is none in (after, at]; at is limit or later, unless the questions were used up.
+func (q *search) next(t ruqi.Trigger, after, limit int64) (at int64, is finding) {
+	if after >= limit {
+		return after, upTo
+	}
+	switch c := t.(type) { // by name: so the search stays off the heap
+	case *AnyTrigger:
+		return c.next(q, after, limit)
+	case *AllTrigger:
+		return c.next(q, after, limit)
+	case *ExceptTrigger:
+		return c.next(q, after, limit)
+	case *OnlyTrigger:
+		return c.next(q, after, limit)
+	}
+	if !q.ask() {
+		return after, upTo
+	}
+	asked := time.UnixMicro(after).UTC()
+	if s, ok := t.(ruqi.Searcher); ok {
+		found, until, ok := s.Search(asked)
+		switch {
+		case ok:
+			return found.UnixMicro(), fires
+		case until.After(asked):
+			return until.UnixMicro(), upTo
+		}
+		return 0, never
+	}
+	found, ok := t.Next(asked)
+	if !ok {
+		return 0, never
+	}
+	return found.UnixMicro(), fires
+}
+
+// prev looks for a trigger's last fire time before an instant, as next does for the first after one: with upTo there is none in [at, before).
+func (q *search) prev(t ruqi.Trigger, before, limit int64) (at int64, is finding) {
+	if before <= limit {
+		return before, upTo
+	}
+	switch c := t.(type) {
+	case *AnyTrigger:
+		return c.prev(q, before, limit)
+	case *AllTrigger:
+		return c.prev(q, before, limit)
+	case *ExceptTrigger:
+		return c.prev(q, before, limit)
+	case *OnlyTrigger:
+		return c.prev(q, before, limit)
+	}
+	asked := time.UnixMicro(before).UTC()
+	var found time.Time
+	var ok bool
+	if s, is := t.(ruqi.Stepper); !is {
+		a := asking{t, search{asks: q.asks}}
+		found, ok = lookback.Prev(&a, asked)
+		q.asks, q.spent = a.asks, q.spent || a.spent
+	} else if q.ask() {
+		found, ok = s.Prev(asked)
+	}
+	switch {
+	case q.spent:
+		return before, upTo
+	case ok:
+		return found.UnixMicro(), fires
+	}
+	return 0, never
+}
+
+// asking is a trigger whose questions are counted; when none is left the answer is no.
+type asking struct {
+	trigger ruqi.Trigger
+	search
+}
+
+// Next implements lookback.Nexter.
+func (c *asking) Next(after time.Time) (time.Time, bool) {
+	if !c.ask() {
+		return time.Time{}, false
+	}
+	return c.trigger.Next(after)
+}
+
+// holds reports whether a trigger fires at an instant; no when the questions were used up.
+func (q *search) holds(t ruqi.Trigger, at int64) bool {
+	if !q.ask() {
+		return false
+	}
+	switch c := t.(type) {
+	case *AnyTrigger:
+		return c.holds(q, at)
+	case *AllTrigger:
+		return c.holds(q, at)
+	case *ExceptTrigger:
+		return c.holds(q, at)
+	case *OnlyTrigger:
+		return c.holds(q, at)
+	}
+	return Matches(t, time.UnixMicro(at).UTC())
+}
+
+// count returns how many fire times lie in (after, until], or a negative number when they are too many to count.
+func (q *search) count(t ruqi.Trigger, after, until int64) (n int64) {
+	if after >= until {
+		return 0
+	}
+	switch c := t.(type) {
+	case *AnyTrigger:
+		n = c.count(q, after, until)
+	case *AllTrigger:
+		n = c.count(q, after, until)
+	case *ExceptTrigger:
+		n = c.count(q, after, until)
+	case *OnlyTrigger:
+		n = c.count(q, after, until)
+	case ruqi.Stepper:
+		if q.ask() {
+			n = c.Count(time.UnixMicro(after).UTC(), time.UnixMicro(until).UTC())
+		}
+	default:
+		n = q.walk(t, after, until)
+	}
+	if q.spent {
+		return -1
+	}
+	return n
+}
+
+// walk counts one by one.
+func (q *search) walk(t ruqi.Trigger, after, until int64) (n int64) {
+	for after < until {
+		at, is := q.next(t, after, until)
+		switch {
+		case q.spent || n > maxCounted:
+			return -1
+		case is != fires || at > until:
+			return n
+		}
+		n++
+		after = at
+	}
+	return n
+}
+
+// onward searches from an instant for the first fire time of a trigger that is made of others, with more questions where some do not lead
+// anywhere: a day of moved fire times is looked through as a whole.
+func onward(c composite, from, limit int64) (at int64, is finding) {
+	for asks := maxAsks; asks <= mostAsks; asks *= 4 {
+		if at, is = (&search{asks: asks}).next(c, from, limit); is != upTo || at > from {
+			break
+		}
+	}
+	return at, is
+}
+
+// backward is onward backwards.
+func backward(c composite, from, limit int64) (at int64, is finding) {
+	for asks := maxAsks; asks <= mostAsks; asks *= 4 {
+		if at, is = (&search{asks: asks}).prev(c, from, limit); is != upTo || at < from {
+			break
+		}
+	}
+	return at, is
+}
+
+// searchOnce answers Search of a trigger that is made of others.
+func searchOnce(c composite, z *zone, after time.Time) (at, until time.Time, ok bool) {
+	from := clampMicros(after, false)
+	limit := from + searchMicros
+	switch found, is := onward(c, from, limit); {
+	case is == fires && found <= limit:
+		return z.timeMicro(found), time.Time{}, true
+	case is == upTo && found < limit:
+		return time.Time{}, z.timeMicro(found), false
+	}
+	return time.Time{}, time.Time{}, false
+}
+
+// searchNext answers Next of a trigger that is made of others.
+func searchNext(c composite, z *zone, after time.Time) (time.Time, bool) {
+	from := clampMicros(after, false)
+	limit := from + searchMicros
+	for range maxSearches {
+		at, is := onward(c, from, limit)
+		switch {
+		case is == fires && at <= limit:
+			return z.timeMicro(at), true
+		case is != upTo || at <= from:
+			return time.Time{}, false
+		}
+		from = at
+	}
+	return time.Time{}, false
+}
+
+// searchPrev is searchNext backwards.
+func searchPrev(c composite, z *zone, before time.Time) (time.Time, bool) {
+	from := clampMicros(before, true)
+	limit := from - searchMicros
+	for range maxSearches {
+		at, is := backward(c, from, limit)
+		switch {
+		case is == fires && at >= limit:
+			return z.timeMicro(at), true
+		case is != upTo || at >= from:
+			return time.Time{}, false
+		}
+		from = at
+	}
+	return time.Time{}, false
+}
+
+// mayFire reports whether a trigger fires after the instant, or has fired before, as far as a million questions tell: yes when they were used up.
+func mayFire(t ruqi.Trigger, at time.Time) bool {
+	from := clampMicros(at, false)
+	q := &search{asks: maxSearches * maxAsks}
+	if reached, is := q.next(t, from, from+searchMicros); is == fires || is == upTo && reached < from+searchMicros {
+		return true
+	}
+	reached, is := q.prev(t, from+1, from-searchMicros)
+	return is == fires || is == upTo && reached > from-searchMicros
+}
+
+// searchCount answers Count of a trigger that is made of others.
+func searchCount(c composite, after, until time.Time) int64 {
+	return (&search{asks: maxAsks}).count(c, clampMicros(after, false), clampMicros(until, false))
+}
+
+// searchAt answers Matches of a trigger that is made of others.
+func searchAt(c composite, at time.Time) bool {
+	micros, ok := wholeMicros(at)
+	return ok && (&search{asks: maxAsks}).holds(c, micros)
+}

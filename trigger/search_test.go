@@ -1,0 +1,108 @@
+package trigger_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/trigger"
+)
+
+// inDecember fires each second of December, said in the most laborious way: the search goes through all the seconds of eleven months.
+func inDecember() ruqi.Trigger {
+	return trigger.Except(trigger.Crontab("TZ=UTC * * * * * *"), trigger.Times(trigger.Crontab("TZ=UTC * * * * 1-11 *")))
+}
+
+// TestASearchThatGivesUpSaysHowFarItCame follows searches to the fire time that they lead to.
+func TestASearchThatGivesUpSaysHowFarItCame(t *testing.T) {
+	from := time.Date(2026, 11, 29, 0, 0, 0, 0, time.UTC)
+	december := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	seconds := trigger.Crontab("TZ=UTC * * * * * *")
+	never := daysOf(t, `{"dates":["2020-01-01"]}`)
+	for name, c := range map[string]struct {
+		of   ruqi.Searcher
+		want time.Time
+	}{
+		"except":          {inDecember().(ruqi.Searcher), december},
+		"any":             {trigger.Any(inDecember(), trigger.Crontab("TZ=UTC 0 0 24 12 *")), december},
+		"any, before":     {trigger.Any(inDecember(), trigger.Crontab("TZ=UTC 0 12 29 11 *")), time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)},
+		"all":             {trigger.All(inDecember(), seconds), december},
+		"only":            {trigger.Only(seconds, trigger.Times(inDecember())), december},
+		"except nothing":  {trigger.Except(inDecember(), trigger.Days(never)), december},
+		"moved on":        {trigger.Except(inDecember(), trigger.Days(never)).Else(trigger.ElseNext), december},
+		"moved back":      {trigger.Except(inDecember(), trigger.Days(never)).Else(trigger.ElsePrevious), december},
+		"moved to others": {trigger.Except(inDecember(), trigger.Days(daysOf(t, `{"dates":["2026-12-01/2026-12-03"]}`))).Else(trigger.ElseNext), december.AddDate(0, 0, 3)},
+	} {
+		after, gaveUp := from, false
+		for n := 0; ; n++ {
+			at, until, ok := c.of.Search(after)
+			if ok {
+				if !at.Equal(c.want) || !gaveUp && !strings.HasPrefix(name, "moved") { // where a day takes too long, it is given more time
+					t.Errorf("%s: found %v, want %v, after it was given up: %t", name, at, c.want, gaveUp)
+				}
+				break
+			}
+			if !until.After(after) || !until.Before(c.want) || n > 100 {
+				t.Errorf("%s: after %v it came to %v", name, after, until)
+				break
+			}
+			after, gaveUp = until, true
+		}
+	}
+	if at, ok := inDecember().Next(december.AddDate(0, 0, -4)); !ok || !at.Equal(december) {
+		t.Errorf("Next goes on and finds %v %v", at, ok)
+	}
+	if at, ok := inDecember().Next(from.AddDate(0, 2, 0)); ok {
+		t.Errorf("Next goes through ten months and finds %v", at)
+	}
+}
+
+// TestABindMayNotKnow binds what has no fire time for as long as Bind looks: whether it ever has one is not known.
+func TestABindMayNotKnow(t *testing.T) {
+	b := inDecember().(ruqi.Binder)
+	if _, err := b.Bind(time.UTC, time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC), ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDeepNestsOfMovedDays nests what moves fire times as deep as is allowed. No level looks further than the one above needs.
+func TestDeepNestsOfMovedDays(t *testing.T) {
+	weekend := trigger.Days(daysOf(t, `{"weekdays":["sat","sun"]}`))
+	var one ruqi.Trigger = trigger.Crontab("TZ=Europe/Berlin 0 9 1 * *")
+	for range 6 {
+		one = trigger.Except(one, weekend).Else(trigger.ElseNext)
+	}
+	start := time.Now()
+	bound, err := one.(ruqi.Binder).Bind(time.UTC, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	simple := trigger.Except(trigger.Crontab("TZ=Europe/Berlin 0 9 1 * *"), weekend).Else(trigger.ElseNext)
+	after := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for range 24 {
+		want, _ := simple.Next(after)
+		got, ok := bound.Next(after)
+		if !ok || !got.Equal(want) {
+			t.Fatalf("after %v comes %v %v, want %v", after, got, ok, want)
+		}
+		if back, ok := bound.(ruqi.Stepper).Prev(got.Add(1)); !ok || !back.Equal(got) {
+			t.Fatalf("the one before %v is %v %v", got.Add(1), back, ok)
+		}
+		after = got
+	}
+	if took := time.Since(start); took > 20*time.Second { // a tenth of it on a quiet machine
+		t.Errorf("it took %v", took)
+	}
+}
+
+// TestACountWithinACountIsBounded counts through stretches of days, in each of which one must be counted one by one.
+func TestACountWithinACountIsBounded(t *testing.T) {
+	weekend := trigger.Days(daysOf(t, `{"weekdays":["sat","sun"]}`))
+	inner := trigger.Except(trigger.Crontab("TZ=UTC */5 * * * * *"), trigger.Times(trigger.Crontab("TZ=UTC 0 * * * * *")))
+	start := time.Now()
+	n := trigger.Except(inner, weekend).Count(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+	if took := time.Since(start); n >= 0 || took > 5*time.Second {
+		t.Errorf("counted %d in %v", n, took)
+	}
+}
