@@ -264,8 +264,8 @@ func describeList(list []ruqi.Trigger, in ruqi.Language, between string) string 
 }
 
 // explainPart says why a trigger does not fire at an instant; the rulings' parts stand below path. Nothing when it does.
-func explainPart(t ruqi.Trigger, at time.Time, path string) []ruqi.Ruling {
-	rulings := Explain(t, at)
+func explainPart(t ruqi.Trigger, at time.Time, in ruqi.Language, path string) []ruqi.Ruling {
+	rulings := Explain(t, at, in)
 	below := make([]ruqi.Ruling, len(rulings))
 	for i, r := range rulings {
 		below[i] = ruqi.Ruling{Part: path + "/" + r.Part, Message: r.Message}
