@@ -8,7 +8,6 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/trigger"
-	"github.com/ruqi-dev/ruqi/trigger/daycal"
 )
 
 func TestRulingsAreToldInChinese(t *testing.T) {
@@ -36,10 +35,7 @@ func TestRulingsAreToldInChinese(t *testing.T) {
 			t.Errorf("%s %q at %s:\n got %s\nwant %s", c.kind, c.text, c.at, got, c.want)
 		}
 	}
-	weekend, err := daycal.Parse([]byte(`{"weekdays":["sat","sun"]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	weekend := daysOf(t, `{"weekdays":["sat","sun"]}`)
 	cron := parsed(t, "cron", "0 9 * * *", tokyo)
 	for _, c := range []struct {
 		of       ruqi.Trigger
