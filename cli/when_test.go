@@ -185,3 +185,23 @@ func TestNextSaysWhyThereIsNothing(t *testing.T) {
 		t.Errorf("@reboot: %+v", got)
 	}
 }
+
+func TestJobListSaysInWordsWhenATriggerMadeOfOthersFires(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	s.ok("calendar", "put", "holidays", write(t, "days.yaml", "yearly: [--12-25]\n"))
+	s.ok("job", "add", "--file", write(t, "jobs.json", `{"id":"work","trigger":{"kind":"except","of":{"kind":"cron","expr":"0 9 * * *","zone":"UTC"},"not":[{"calendar":"holidays"}]},"task":{"kind":"command","command":"echo work"}}`))
+	s.ok("job", "add", "--file", write(t, "jobs.json", `{"id":"both","trigger":{"kind":"any","zone":"UTC","of":[{"kind":"cron","expr":"0 6 * * *"},{"kind":"cron","expr":"0 18 * * sun"}]},"task":{"kind":"command","command":"echo both"}}`))
+	s.ok("job", "add", "cron", "--cron", "0 9 * * *", "--tz", "UTC", "--command", "echo cron")
+	got := s.ok("job", "list")
+	for _, want := range []string{
+		`  at 09:00 every day, UTC, except on the days of calendar "holidays"  `,
+		"  at 06:00 every day, UTC; and also at 18:00 on Sunday, UTC  ", "  0 9 * * * UTC  ",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	if strings.ContainsAny(got, "{}") {
+		t.Errorf("there is JSON in\n%s", got)
+	}
+}
