@@ -205,3 +205,30 @@ func TestJobListSaysInWordsWhenATriggerMadeOfOthersFires(t *testing.T) {
 		t.Errorf("there is JSON in\n%s", got)
 	}
 }
+
+func TestAnotherZoneMovesThePartsThatLiveInTheOldOne(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	s.ok("job", "add", "--file", write(t, "jobs.json", `{"id":"both","trigger":{"kind":"any","zone":"Europe/Berlin","of":[{"kind":"cron","expr":"0 6 * * *"},`+
+		`{"kind":"cron","expr":"0 7 * * *","zone":"Asia/Tokyo"},{"kind":"except","of":{"kind":"cron","expr":"0 8 * * *"},"not":[{"kind":"cron","expr":"0 8 * * sun"}]},`+
+		`{"kind":"all","of":[{"kind":"every","text":"weekday at 09:00"},{"kind":"cron","expr":"0 9 1 * *"}]}]},"task":{"kind":"command","command":"true"}}`))
+	s.ok("job", "modify", "both", "--tz", "America/New_York")
+	want := "at 06:00 every day, America/New_York time; and also at 07:00 every day, Asia/Tokyo time; and also at 08:00 every day, America/New_York time, " +
+		"except for the times at 08:00 on Sunday, America/New_York time; and also whenever these fire at one instant: at 09:00 on Monday to Friday, America/New_York time; " +
+		"at 09:00 on the 1st of the month, America/New_York time\n"
+	if got := s.ok("describe", "--job", "both"); got != want {
+		t.Errorf("got  %swant %s", got, want)
+	}
+	if got := s.ok("next", "--job", "both", "--from", "2026-07-01T00:00:00Z", "-n", "2"); got != "2026-07-01T06:00:00-04:00\n2026-07-01T08:00:00-04:00\n" {
+		t.Errorf("got %q", got)
+	}
+	got := s.ruqi("job", "modify", "both", "--tz", "Mars")
+	if got.status != 2 || strings.Count(got.errors, "\n") != 1 || !strings.HasPrefix(got.errors, "ruqi: --tz: ") {
+		t.Errorf("a zone that there is not: %+v", got)
+	}
+	s.ok("job", "add", "--file", write(t, "jobs.json", `{"id":"but","trigger":{"kind":"except","of":{"kind":"cron","expr":"0 6 * * *","zone":"UTC"},"not":[{"days":{"weekdays":["sun"]}}]},"task":{"kind":"command","command":"true"}}`))
+	s.ok("job", "modify", "but", "--tz", "Asia/Tokyo")
+	if got := s.ok("describe", "--job", "but"); got != "at 06:00 every day, Asia/Tokyo time, except on Sundays\n" {
+		t.Errorf("got %q", got)
+	}
+	s.fails(2, "--tz: ", "job", "modify", "but", "--tz", "Mars")
+}
