@@ -282,10 +282,13 @@ func textOf(t ruqi.Trigger) string {
 	return string(text)
 }
 
-// parseComposite reads the JSON of a composite that a user typed. A zone is one for those of its parts that have none.
-func parseComposite(kind, text string, loc *time.Location) (ruqi.Trigger, error) {
-	registry := ruqi.NewRegistry()
-	Register(registry)
+// parseComposite reads the JSON of a composite, or of a kind of the registry, that a user typed. A zone is one for those of its parts that
+// have none; one of another kind gets it when it is bound.
+func parseComposite(kind, text string, loc *time.Location, registry *ruqi.Registry) (ruqi.Trigger, error) {
+	if registry == nil {
+		registry = ruqi.NewRegistry()
+		Register(registry)
+	}
 	t, err := registry.DecodeTrigger([]byte(text))
 	if err != nil {
 		return nil, err
@@ -309,7 +312,7 @@ func parseComposite(kind, text string, loc *time.Location) (ruqi.Trigger, error)
 		if c.zone == nil {
 			c.zone = z
 		}
-	default:
+	case *ExceptTrigger, *OnlyTrigger:
 		if zoneIn(t) == nil {
 			return nil, ruqi.Invalid("/zone", loc.String(), "a trigger of kind %s lives in the zone of what stands in \"of\"; give it there", kind)
 		}
