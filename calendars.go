@@ -123,7 +123,7 @@ func (s *Scheduler) PutCalendar(ctx context.Context, name string, days json.RawM
 		return Calendar{}, "", errKeepsNone
 	}
 	calendar, added, err := s.options.Calendars.PutCalendar(ctx, name, days, version)
-	if err == nil {
+	if err == nil && added != Kept {
 		s.follower.wake()
 	}
 	return calendar, added, err

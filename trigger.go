@@ -134,7 +134,7 @@ type Ruling struct {
 	// Part is what rules it out: a field such as "minute" or "day_of_week", "start", "end", "gap", "fold", "anchor", or
 	// the path of a part and its own, such as "not/0/day_of_week".
 	Part string
-	// Message says in English what the part asks for, and what it is at that instant.
+	// Message says what the part asks for, and what it is at that instant, in one line.
 	Message string
 }
 
@@ -142,6 +142,7 @@ type Ruling struct {
 type Explainer interface {
 	Trigger
 
-	// Explain returns what rules the instant out, every reason there is; nothing when the trigger fires then.
-	Explain(at time.Time) []Ruling
+	// Explain returns what rules the instant out, every reason there is; nothing when the trigger fires then. The messages are
+	// English for a language that it does not know; parts are the same in all.
+	Explain(at time.Time, in Language) []Ruling
 }

@@ -112,7 +112,7 @@ func (a *app) calendarPutCommand() *cobra.Command {
 		Use: "put NAME FILE…", Short: "Write a calendar from a file",
 		Long: "Writes a calendar, in the place of one of that name. FILE is JSON or YAML with the members dates, weekdays, yearly, years, rules, union and\n" +
 			"without; an iCalendar file (.ics), of which each event is a day off; or the published holidays and make-up working days of China, one file\n" +
-			"for each year, of which several may be given. \"-\" is standard input. Jobs that use the calendar are planned anew.",
+			"for each year, of which several may be given. \"-\" is standard input. Jobs that use the calendar are planned anew, unless its days are what they were.",
 		Example: "  ruqi calendar put holidays holidays.yaml\n  ruqi calendar put de-by bavaria.ics\n  ruqi calendar put cn 2025.json 2026.json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
@@ -156,7 +156,11 @@ func (a *app) putCalendar(ctx context.Context, c *client.Client, name string, da
 	case a.output == "json":
 		return a.printJSON(wire.FromCalendar(calendar))
 	}
-	return a.print("%s %s: version %d\n", added, escape(calendar.Name), calendar.Version)
+	said := string(added)
+	if added == ruqi.Kept {
+		said = string(unchanged) // as apply says it
+	}
+	return a.print("%s %s: version %d\n", said, escape(calendar.Name), calendar.Version)
 }
 
 // A plainError is told as it is, without the advice that is for jobs.

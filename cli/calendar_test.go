@@ -36,7 +36,9 @@ func TestCalendarsAreWrittenFromFilesAndUsed(t *testing.T) {
 	s.fails(1, "version", "calendar", "put", "--if-version", "9", "holidays", yaml)
 	s.fails(2, "do not go together", "calendar", "put", "--if-version", "1", "--new", "holidays", yaml)
 	again := write(t, "again.json", s.ok("calendar", "get", "holidays"))
-	s.ok("calendar", "put", "--if-version", "1", "holidays", again)
+	if out := s.ok("calendar", "put", "--if-version", "1", "holidays", again); out != "unchanged holidays: version 1\n" {
+		t.Errorf("putting what is there says %q", out)
+	}
 	s.ok("calendar", "put", "bavaria", write(t, "bavaria.ics", bavaria))
 	s.ok("calendar", "put", "cn",
 		write(t, "2026.json", `{"year":2026,"days":[{"name":"元旦","date":"2026-01-01","isOffDay":true},{"name":"元旦","date":"2026-01-04","isOffDay":false}]}`),

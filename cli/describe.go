@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,30 +17,43 @@ func (a *app) describeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "describe [flags] -- EXPR",
 		Short: "Say in words when a trigger fires",
-		Long:  "Says in English or in Chinese when a trigger fires. It needs no service.",
+		Long:  "Says in English or in Chinese when a trigger fires. " + asksService,
 		Example: "  ruqi describe '30 2 * * mon-fri'\n  ruqi describe --lang zh --tz Asia/Shanghai '*/5 9-17 * * mon-fri'\n" +
-			"  ruqi describe --dialect quartz '0 15 10 ? * 6L'",
-		Args: oneExpression(),
-		RunE: func(_ *cobra.Command, args []string) error { return a.describe(ask, args[0], ruqi.Language(lang)) },
+			"  ruqi describe --dialect quartz '0 15 10 ? * 6L'\n  ruqi describe --job reports/daily",
+		Args: ask.arguments(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.describe(cmd.Context(), ask, args, ruqi.Language(lang))
+		},
 	}
 	ask.register(cmd)
-	cmd.Flags().StringVar(&lang, "lang", string(ruqi.English), "`language`, en or zh")
+	registerLanguage(cmd, &lang)
 	return cmd
 }
 
-func (a *app) describe(ask *triggerFlags, text string, in ruqi.Language) error {
-	a.names = ask.names
-	var faults ruqi.Faults
-	ask.settle(&faults)
+func registerLanguage(cmd *cobra.Command, lang *string) {
+	cmd.Flags().StringVar(lang, "lang", string(ruqi.English), "`language`, en or zh")
+}
+
+func checkLanguage(in ruqi.Language, faults *ruqi.Faults) {
 	if in != ruqi.English && in != ruqi.Chinese {
 		faults.Add("/lang", string(in), "%q is unknown; %s", in, wire.Accepted(ruqi.English, ruqi.Chinese))
 	}
-	parsed := ask.read(text, &faults)
+}
+
+func (a *app) describe(ctx context.Context, ask *triggerFlags, args []string, in ruqi.Language) error {
+	a.names = ask.names
+	var faults ruqi.Faults
+	ask.settle(&faults)
+	checkLanguage(in, &faults)
+	parsed, err := ask.read(ctx, a, args, &faults)
+	if err != nil {
+		return err
+	}
 	if err := faults.Err(); err != nil {
 		return err
 	}
 	// Words about elapsed time are counted from the moment a job is added, which is not now.
-	if _, elapsed := parsed.(ruqi.Elapser); !elapsed || ask.isJSON(text) {
+	if _, elapsed := parsed.(ruqi.Elapser); !elapsed || ask.decoded {
 		bound, err := ask.bind(parsed, time.Now(), "")
 		if err != nil {
 			return err

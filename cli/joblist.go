@@ -130,7 +130,7 @@ func (a *app) printJobs(page ruqi.JobPage) error {
 		if job.Parked != "" {
 			state += ", parked"
 		}
-		t.row(id, state, clock(seconds(job.NextDue), wire.Zone(job.Trigger)), triggerText(job.Trigger), taskText(job.Task), strings.Join(job.Tags, ","))
+		t.row(id, state, clock(seconds(job.NextDue), wire.Zone(job.Trigger)), listedTrigger(job.Trigger), taskText(job.Task), strings.Join(job.Tags, ","))
 	}
 	if err := a.printTable(t); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/trigger/daycal"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
@@ -49,6 +50,21 @@ func triggerText(when ruqi.Trigger) string {
 		}
 	}
 	return text
+}
+
+// listedWords is how wide a trigger in words may be in a list, in columns: "at 09:00 on Monday to Friday, Europe/Berlin time" and the
+// beginning of what it is held against.
+const listedWords = 72
+
+// listedTrigger is triggerText for a list: a trigger that is made of others has no shorter text than words, which are cut.
+func listedTrigger(when ruqi.Trigger) string {
+	words, ok := when.(ruqi.Describer)
+	if _, made := when.(ruqi.CalendarUser); !made || !ok {
+		return triggerText(when)
+	}
+	// The days of named calendars are known to the service alone: they are none here, and not told.
+	unknown := " (" + (&daycal.Calendar{}).Describe(ruqi.English) + ")"
+	return shorten(strings.ReplaceAll(words.Describe(ruqi.English), unknown, ""), listedWords)
 }
 
 // zoned puts the end and the zone behind a text that says when, where there are any.

@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
@@ -18,6 +20,10 @@ func readMoment(text string, zone *time.Location, now time.Time) (time.Time, err
 	}
 	parsed, err := trigger.Parse("date", text, trigger.ParseOptions{Zone: zone.String(), Now: now})
 	if err != nil {
+		var invalid *ruqi.InvalidError
+		if errors.As(err, &invalid) { // whoever asked has another name for it than the trigger
+			err = errors.New(strings.TrimPrefix(invalid.Faults[0].Message, "date: "))
+		}
 		return time.Time{}, err
 	}
 	at, ok := parsed.Next(time.Time{})

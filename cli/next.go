@@ -15,18 +15,18 @@ import (
 )
 
 func (a *app) nextCommand() *cobra.Command {
-	ask := nextTimes{}
+	ask := nextTimes{triggerFlags: &triggerFlags{}}
 	cmd := &cobra.Command{
 		Use:   "next [flags] -- EXPR",
 		Short: "Show when a trigger fires",
-		Long:  "Shows the next times of a trigger, one a line, in the trigger's zone. It needs no service.",
+		Long: "Shows the next times of a trigger, one a line, in the trigger's zone. Where there is none, it says why on standard error, and that is no\n" +
+			"failure. Of a job these are the nominal times: its policy may delay each (jitter), and a paused job has none. " + asksService,
 		Example: "  ruqi next '30 2 * * mon-fri'\n  ruqi next --tz Europe/Berlin -n 3 -- '0 9 1 * *'\n" +
 			"  ruqi next --trigger every 'monday at 13:15 until 2030-01-01'\n  ruqi next --dialect quartz '0 15 10 ? * 6L'\n" +
-			"  ruqi next --previous -n 3 '0 9 * * *'\n" + `  ruqi next '{"kind":"interval","every":"90m"}'`,
-		Args: oneExpression(),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.next(cmd.Context(), ask, args[0]) },
+			"  ruqi next --previous -n 3 '0 9 * * *'\n" + `  ruqi next '{"kind":"interval","every":"90m"}'` + "\n  ruqi next --job reports/daily",
+		Args: ask.arguments(),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.next(cmd.Context(), ask, args) },
 	}
-	ask.triggerFlags = &triggerFlags{}
 	ask.register(cmd)
 	flags := cmd.Flags()
 	ask.from = flags.String("from", "", "show times after this `time`: '2026-12-01 09:00', 2026-12-01T09:00:00Z, 'in 5 minutes' (default: now)")
@@ -44,13 +44,16 @@ type nextTimes struct {
 }
 
 // next checks everything that was asked, tells all faults at once, and prints the times.
-func (a *app) next(ctx context.Context, ask nextTimes, text string) error {
+func (a *app) next(ctx context.Context, ask nextTimes, args []string) error {
 	a.names = ask.names
 	var faults ruqi.Faults
 	ask.settle(&faults)
+	parsed, err := ask.read(ctx, a, args, &faults) // first: a job's zone is that of the times
+	if err != nil {
+		return err
+	}
 	given := ask.cmd.Flags().Changed
 	from, until := time.Now(), time.Time{}
-	var err error
 	if given("from") {
 		from, err = readMoment(*ask.from, ask.location, from)
 		faults.Merge("/from", err)
@@ -62,7 +65,6 @@ func (a *app) next(ctx context.Context, ask nextTimes, text string) error {
 	if *ask.n < 1 || *ask.n > wire.MaxPreview {
 		faults.Add("/n", "", "%d is out of range (1-%d)", *ask.n, wire.MaxPreview)
 	}
-	parsed := ask.read(text, &faults)
 	if err := faults.Err(); err != nil {
 		return err
 	}
@@ -98,9 +100,46 @@ func (a *app) next(ctx context.Context, ask nextTimes, text string) error {
 		_, _ = fmt.Fprintln(a.Stderr, warning) // a hint only
 	}
 	if len(times) == 0 {
+		if len(preview.Warnings) == 0 {
+			a.hint("%s", ask.whyNone(parsed, from, until))
+		}
 		return nil
 	}
 	return a.print("%s\n", strings.Join(times, "\n"))
+}
+
+// whyNone says why there is no fire time among those that were asked for.
+func (ask nextTimes) whyNone(t ruqi.Trigger, from, until time.Time) string {
+	zone := wire.Zone(t)
+	shown := func(at time.Time) string { return wire.FormatTime(at, zone) }
+	before, was := ruqi.Prev(t, from.Add(1)) // those asked for do not include one at from
+	after, will := t.Next(from)
+	if *ask.previous {
+		before, was = ruqi.Prev(t, from)
+		after, will = t.Next(from.Add(-1))
+	}
+	bounded := ask.cmd.Flags().Changed("until")
+	var end time.Time
+	if ender, ok := t.(ruqi.Ender); ok {
+		end, _ = ender.EndTime() // the zero time: it has none
+	}
+	switch {
+	case *ask.previous && was && bounded:
+		return fmt.Sprintf("no fire time from %s to %s: the last one before is %s", shown(until), shown(from), shown(before))
+	case *ask.previous && will:
+		return fmt.Sprintf("no fire time before %s: the first one is %s", shown(from), shown(after))
+	case will && bounded:
+		return fmt.Sprintf("no fire time after %s until %s: the next one is %s", shown(from), shown(until), shown(after))
+	case was && !end.IsZero() && !end.After(from):
+		return fmt.Sprintf("it has ended: its end is %s, and its last fire time was %s", shown(end), shown(before))
+	case was && !end.IsZero():
+		return fmt.Sprintf("no fire time after %s: its end is %s, and its last fire time was %s", shown(from), shown(end), shown(before))
+	case was:
+		return fmt.Sprintf("it has ended: its last fire time was %s", shown(before))
+	case !end.IsZero():
+		return fmt.Sprintf("it never fires: its end is %s, and it has no fire time until then", shown(end))
+	}
+	return "it never fires"
 }
 
 // zoneFlag reads the zone of a setting, whose name is the caller's to put before the error.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -17,6 +18,8 @@ type triggerFlags struct {
 	cmd                                  *cobra.Command
 	kind, zone, dialect, gap, fold, seed string
 	start, end                           string
+	job                                  string         // whose trigger is meant
+	files                                []string       // of calendars, as NAME=FILE
 	location                             *time.Location // where a trigger without a zone lives
 	decoded                              bool           // the trigger was given as JSON
 }
@@ -38,6 +41,8 @@ func (f *triggerFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.start, "start", "", "no fire before that `time`; an interval fires first then, and counts from it")
 	flags.StringVar(&f.end, "end", "", "no fire after that `time`")
 	flags.StringVar(&f.seed, "seed", "", "`id` of the job, which decides what H stands for and what is random")
+	flags.StringVar(&f.job, "job", "", "the trigger of the job with that `id`, which the service is asked for, in the place of an expression")
+	flags.StringArrayVar(&f.files, "calendar", nil, "`NAME=FILE`: the days of a calendar that the trigger names, as calendar put takes them (default: the service's calendar)")
 }
 
 // names maps the pointers of faults to flags, or to members of the trigger's JSON.
@@ -45,12 +50,17 @@ func (f *triggerFlags) names(pointer string) string {
 	if member, ok := strings.CutPrefix(pointer, inJSON); ok {
 		return strings.Join(object.Names(member), ".")
 	}
+	if flag, ok := strings.CutPrefix(pointer, "/flags/"); ok {
+		return "--" + flag
+	}
 	switch pointer {
+	case "/at":
+		return "AT"
 	case "/zone":
 		return "--tz"
 	case "/kind":
 		return "--trigger"
-	case "/from", "/until", "/dialect", "/gap", "/fold", "/start", "/end", "/seed", "/lang":
+	case "/from", "/until", "/calendar", "/dialect", "/gap", "/fold", "/start", "/end", "/seed", "/lang":
 		return "--" + pointer[1:]
 	case "/n":
 		return "-n"
@@ -74,12 +84,20 @@ func (f *triggerFlags) settle(faults *ruqi.Faults) {
 	}
 }
 
-// read reads the trigger. When the zone was at fault before, it is not told again.
-func (f *triggerFlags) read(text string, faults *ruqi.Faults) ruqi.Trigger {
+// read reads the trigger that a command was given, or that of the job it names. What is wrong with it is added to the faults; an
+// error is of the service, or of a file. When the zone was at fault before, it is not told again.
+func (f *triggerFlags) read(ctx context.Context, a *app, args []string, faults *ruqi.Faults) (ruqi.Trigger, error) {
+	source, err := f.calendars(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	if f.job != "" {
+		return f.readJob(ctx, a, source, faults)
+	}
+	text := args[0]
 	var read ruqi.Trigger
-	var err error
 	if f.decoded = f.isJSON(text); f.decoded {
-		read, err = f.decode(text)
+		read, err = f.decode(text, source)
 	} else {
 		o := trigger.ParseOptions{Dialect: f.dialect, Gap: f.gap, Fold: f.fold, Start: f.start, End: f.end, Seed: f.seed}
 		if faults.Err() == nil {
@@ -87,8 +105,11 @@ func (f *triggerFlags) read(text string, faults *ruqi.Faults) ruqi.Trigger {
 		}
 		read, err = trigger.Parse(f.kind, text, o)
 	}
+	if source.err != nil {
+		return nil, source.err
+	}
 	faults.Merge("", err)
-	return read
+	return read, nil
 }
 
 func (f *triggerFlags) isJSON(text string) bool {
@@ -96,14 +117,14 @@ func (f *triggerFlags) isJSON(text string) bool {
 }
 
 // decode reads the JSON of a trigger. Everything but the zone it lives in without one of its own is said in it.
-func (f *triggerFlags) decode(text string) (ruqi.Trigger, error) {
+func (f *triggerFlags) decode(text string, source trigger.CalendarSource) (ruqi.Trigger, error) {
 	var faults ruqi.Faults
 	for _, flag := range []string{"dialect", "gap", "fold", "start", "end"} {
 		if f.cmd.Flags().Changed(flag) {
 			faults.Add("/"+flag, "", "it is for triggers in words; JSON has it as a member")
 		}
 	}
-	registry := standard.Registry(standard.Options{})
+	registry := standard.Registry(standard.Options{Calendars: source})
 	read, err := registry.DecodeTrigger([]byte(text))
 	if err == nil && f.cmd.Flags().Changed("trigger") && f.kind != jsonKind && f.kind != read.Kind() {
 		faults.Add("/kind", f.kind, "the JSON is of the kind %s", read.Kind())
@@ -123,15 +144,23 @@ func (f *triggerFlags) bind(t ruqi.Trigger, anchor time.Time, seed string) (ruqi
 	return t, nil
 }
 
-// oneExpression is for commands whose arguments are a trigger and what else names say.
-func oneExpression(more ...string) cobra.PositionalArgs {
+// arguments are a trigger, unless --job names one, and what else names say.
+func (f *triggerFlags) arguments(more ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		wanted := append([]string{"an expression"}, more...)
-		switch {
+		if cmd.Flags().Changed("job") {
+			wanted = more
+		}
+		switch names := strings.Join(wanted, " and "); {
+		case len(args) > len(wanted) && len(wanted) == len(more):
+			if names == "" {
+				names = "nothing"
+			}
+			return usage("expression: %s with --job takes %s, and has %d arguments; the trigger is the job's", cmd.CommandPath(), names, len(args))
 		case len(args) > len(wanted):
-			return usage("expression: %s takes %s, and has %d arguments; put an expression in quotes", cmd.CommandPath(), strings.Join(wanted, " and "), len(args))
+			return usage("expression: %s takes %s, and has %d arguments; put an expression in quotes", cmd.CommandPath(), names, len(args))
 		case len(args) < len(wanted):
-			return usage("expression: %s wants %s", cmd.CommandPath(), strings.Join(wanted, " and "))
+			return usage("expression: %s wants %s", cmd.CommandPath(), names)
 		}
 		return nil
 	}

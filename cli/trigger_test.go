@@ -113,7 +113,7 @@ func TestCommandsAboutATriggerTellEveryFaultByItsFlag(t *testing.T) {
 		{[]string{"describe", "--dialect", "quarz", "0 9 * * *"}, []string{"--dialect: "}},
 		{[]string{"explain", "0 9 * * *"}, []string{"expression: ", "a time"}},
 		{[]string{"explain", "--from", "soon", "61 * * * *", "then"}, []string{"--from: ", "minute: ", "AT: "}},
-		{[]string{"explain", "--tz", "Europe/Berlin", "30 2 * * *", "2026-03-29 02:30"}, []string{"does not exist in Europe/Berlin", "2026-03-29T03:00:00+02:00"}},
+		{[]string{"next", "--tz", "Europe/Berlin", "--from", "2026-03-29 02:30", "30 2 * * *"}, []string{"--from: ", "does not exist in Europe/Berlin", "2026-03-29T03:00:00+02:00"}},
 	} {
 		got := run(t, nil, "", c.args...)
 		if got.status != 2 || got.out != "" {

@@ -49,7 +49,7 @@ func (c *Client) ListCalendars(ctx context.Context, after string, limit int) (ru
 	return page, nil
 }
 
-// PutCalendar implements ruqi.CalendarOperations. Kept is told as Replaced: over HTTP they are one.
+// PutCalendar implements ruqi.CalendarOperations.
 func (c *Client) PutCalendar(ctx context.Context, name string, days json.RawMessage, version int64) (ruqi.Calendar, ruqi.Added, error) {
 	r, err := calendarRequest(http.MethodPut, name)
 	if err != nil {
@@ -72,8 +72,11 @@ func (c *Client) PutCalendar(ctx context.Context, name string, days json.RawMess
 		return ruqi.Calendar{}, "", err
 	}
 	added := ruqi.Replaced
-	if resp.StatusCode == http.StatusCreated {
+	switch {
+	case resp.StatusCode == http.StatusCreated:
 		added = ruqi.Created
+	case resp.Header.Get("Ruqi-Added") == string(ruqi.Kept):
+		added = ruqi.Kept
 	}
 	return shape.Calendar(), added, nil
 }

@@ -356,6 +356,7 @@ var steps = []struct {
 		return nil, err
 	}},
 	{"write a calendar", putCalendar("holidays", `{"dates":["2027-01-04","2027-01-01"]}`, ruqi.NoVersion)},
+	{"write what it is already", putCalendar("holidays", `{"dates":["2027-01-01","2027-01-04"]}`, ruqi.AnyVersion)},
 	{"write it as if it were new", putCalendar("holidays", `{}`, ruqi.NoVersion)},
 	{"write it at another version", putCalendar("holidays", `{}`, 7)},
 	{"write one that is not there at a version", putCalendar("none", `{}`, 7)},

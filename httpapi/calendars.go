@@ -49,6 +49,7 @@ type putCalendar struct {
 
 type putCalendarAnswer struct {
 	Status   int
+	Added    string `header:"Ruqi-Added" doc:"created, replaced, or kept: it had these days already."`
 	ETag     string `header:"ETag"`
 	Location string `header:"Location"`
 	Body     wire.Calendar
@@ -129,7 +130,7 @@ func (a *api) putCalendar(ctx context.Context, calendars ruqi.CalendarOperations
 	if err != nil {
 		return nil, err
 	}
-	out := &putCalendarAnswer{Status: http.StatusOK, ETag: etag(calendar.Version), Body: wire.FromCalendar(calendar)}
+	out := &putCalendarAnswer{Status: http.StatusOK, Added: string(added), ETag: etag(calendar.Version), Body: wire.FromCalendar(calendar)}
 	if added == ruqi.Created {
 		out.Status, out.Location = http.StatusCreated, calendarsPath+"/"+url.PathEscape(calendar.Name)
 	}

@@ -2,8 +2,10 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -11,6 +13,10 @@ import (
 	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/wire"
 )
+
+// previewLimit bounds the search for fire times of one request, which takes a few milliseconds but for triggers that are made to be
+// slow: each time of those may take a tenth of a second, and a thousand may be asked for.
+const previewLimit = time.Second
 
 type previewTrigger struct {
 	RawBody []byte `contentType:"application/json"`
@@ -23,6 +29,7 @@ func (a *api) registerPreview() {
 	register(a, huma.Operation{
 		OperationID: "preview-trigger", Method: http.MethodPost, Path: "/api/v1/triggers/preview",
 		Summary: "See when a trigger fires, in words and times, and why not at another", Tags: []string{"triggers"}, RequestBody: request.RequestBody,
+		Description: fmt.Sprintf("The search for times ends after %v, with what was found; a warning says so then.", previewLimit),
 	}, a.previewTrigger)
 	request.describe(a.schema(wire.PreviewRequest{}), true, "application/json")
 }
@@ -35,11 +42,16 @@ func (a *api) previewTrigger(ctx context.Context, in *previewTrigger) (*previewA
 	if err != nil {
 		return nil, err
 	}
-	shape, err := wire.NewPreview(ctx, trigger, a.Zone, ask)
+	limited, cancel := context.WithTimeout(ctx, previewLimit)
+	defer cancel()
+	shape, err := wire.NewPreview(limited, trigger, a.Zone, ask)
 	if err != nil {
 		var faults ruqi.Faults
 		faults.Merge("/trigger", err)
 		return nil, faults.Err()
+	}
+	if limited.Err() != nil {
+		shape.Warnings = append(shape.Warnings, fmt.Sprintf("the search was ended after %v, with %d times and %d before: ask for fewer, or later ones from the last", previewLimit, len(shape.Times), len(shape.Previous)))
 	}
 	return &previewAnswer{Body: shape}, nil
 }

@@ -242,7 +242,7 @@ func TestPreviewDescribesLooksBackAndExplains(t *testing.T) {
 		"previous":    "[2026-11-26T02:30:00Z 2026-11-25T02:30:00Z]",
 		"description": "map[en:at 02:30 on Monday to Friday, UTC zh:在每周一至周五的 02:30，UTC 时间]",
 		"explanation": "map[after:2026-11-30T02:30:00Z at:2026-11-29T02:30:00Z before:2026-11-27T02:30:00Z fires:false " +
-			"reasons:[map[message:the weekday is sun, and the expression asks for mon-fri part:day_of_week]]]",
+			"reasons:[map[message:the weekday is sun, and the expression asks for mon-fri message_zh:星期为 sun，而表达式要求 mon-fri part:day_of_week]]]",
 	} {
 		if text := fmt.Sprint(got[part]); text != want {
 			t.Errorf("%s: got %s, want %s", part, text, want)
@@ -257,7 +257,8 @@ func TestPreviewDescribesLooksBackAndExplains(t *testing.T) {
 	}
 	// A trigger without abilities is asked by its Next.
 	plain := wire.Explain(newYear{}, time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC))
-	if plain.Fires || plain.Reasons[0] != (wire.Reason{Part: "newyear", Message: "it is no fire time"}) || plain.Before.Year() != 2026 || plain.After.Year() != 2027 {
+	if plain.Fires || plain.Reasons[0].Part != "newyear" || plain.Reasons[0].Message != "no fire time; the ones on either side are 2026-01-01T00:00:00Z and 2027-01-01T00:00:00Z" ||
+		!strings.HasPrefix(plain.Reasons[0].Chinese, "不是触发时刻") || plain.Before.Year() != 2026 || plain.After.Year() != 2027 {
 		t.Errorf("got %+v", plain)
 	}
 	if at := wire.Explain(newYear{}, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)); !at.Fires {

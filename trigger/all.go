@@ -262,9 +262,9 @@ func (t *AllTrigger) Describe(in ruqi.Language) string {
 }
 
 // Explain returns what rules the instant out of those parts that do not fire then.
-func (t *AllTrigger) Explain(at time.Time) (rulings []ruqi.Ruling) {
+func (t *AllTrigger) Explain(at time.Time, in ruqi.Language) (rulings []ruqi.Ruling) {
 	for i, part := range t.of {
-		rulings = append(rulings, explainPart(part, at, pathOf("of", i))...)
+		rulings = append(rulings, explainPart(part, at, in, pathOf("of", i))...)
 	}
 	return rulings
 }

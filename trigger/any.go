@@ -206,12 +206,12 @@ func (t *AnyTrigger) Describe(in ruqi.Language) string {
 }
 
 // Explain returns what rules the instant out of each part.
-func (t *AnyTrigger) Explain(at time.Time) (rulings []ruqi.Ruling) {
+func (t *AnyTrigger) Explain(at time.Time, in ruqi.Language) (rulings []ruqi.Ruling) {
 	if t.Matches(at) {
 		return nil
 	}
 	for i, part := range t.of {
-		rulings = append(rulings, explainPart(part, at, pathOf("of", i))...)
+		rulings = append(rulings, explainPart(part, at, in, pathOf("of", i))...)
 	}
 	return rulings
 }

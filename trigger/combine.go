@@ -149,8 +149,8 @@ func describeList(list []ruqi.Trigger, in ruqi.Language, between string) string 
 }
 
 // explainPart says why a trigger does not fire at an instant; the rulings' parts stand below path. Nothing when it does.
-func explainPart(t ruqi.Trigger, at time.Time, path string) []ruqi.Ruling {
-	rulings := Explain(t, at)
+func explainPart(t ruqi.Trigger, at time.Time, in ruqi.Language, path string) []ruqi.Ruling {
+	rulings := Explain(t, at, in)
 	below := make([]ruqi.Ruling, len(rulings))
 	for i, r := range rulings {
 		below[i] = ruqi.Ruling{Part: path + "/" + r.Part, Message: r.Message}
@@ -167,10 +167,13 @@ func textOf(t ruqi.Trigger) string {
 	return string(text)
 }
 
-// parseComposite reads the JSON of a composite that a user typed. A zone is one for those of its parts that have none.
-func parseComposite(kind, text string, loc *time.Location) (ruqi.Trigger, error) {
-	registry := ruqi.NewRegistry()
-	Register(registry)
+// parseComposite reads the JSON of a composite, or of a kind of the registry, that a user typed. A zone is one for those of its parts that
+// have none; one of another kind gets it when it is bound.
+func parseComposite(kind, text string, loc *time.Location, registry *ruqi.Registry) (ruqi.Trigger, error) {
+	if registry == nil {
+		registry = ruqi.NewRegistry()
+		Register(registry)
+	}
 	t, err := registry.DecodeTrigger([]byte(text))
 	if err != nil {
 		return nil, err
@@ -194,7 +197,7 @@ func parseComposite(kind, text string, loc *time.Location) (ruqi.Trigger, error)
 		if c.zone == nil {
 			c.zone = z
 		}
-	default:
+	case *ExceptTrigger, *OnlyTrigger:
 		if zoneIn(t) == nil {
 			return nil, ruqi.Invalid("/zone", loc.String(), "a trigger of kind %s lives in the zone of what stands in \"of\"; give it there", kind)
 		}

@@ -235,7 +235,7 @@ func TestWhyNot(t *testing.T) {
 		{trigger.All(nine, trigger.Crontab("TZ=UTC 0 9 1 * *")), "2026-05-02T09:00:00Z", "of/1"},
 		{trigger.All(nine, trigger.Crontab("TZ=UTC 0 9 1 * *")), "2026-05-01T09:00:00Z", ""},
 	} {
-		rulings := c.of.Explain(at(c.at))
+		rulings := c.of.Explain(at(c.at), ruqi.English)
 		if c.want == "" {
 			if len(rulings) > 0 {
 				t.Errorf("%v at %s: %v, though it fires", c.of, c.at, rulings)

@@ -99,7 +99,9 @@ func (t *ExceptTrigger) Describe(in ruqi.Language) string {
 }
 
 // Explain returns what rules the instant out: of the trigger, and the parts that hold it.
-func (t *ExceptTrigger) Explain(at time.Time) []ruqi.Ruling { return t.explain(t, "not", at) }
+func (t *ExceptTrigger) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling {
+	return t.explain(t, "not", at, in)
+}
 
 // MarshalJSON returns the canonical encoding:
 //

@@ -1,7 +1,6 @@
 package trigger
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -20,36 +19,40 @@ var (
 
 // Explain implements ruqi.Explainer. Its parts are the fields of the expression, start, end, gap and fold; expr for an
 // expression that stands for no time.
-func (t *CronTrigger) Explain(at time.Time) []ruqi.Ruling {
+func (t *CronTrigger) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling {
 	switch {
 	case t.fault != nil:
 		return []ruqi.Ruling{{Part: "expr", Message: t.fault.Error()}}
 	case t.OnStart():
-		return []ruqi.Ruling{{Part: "expr", Message: t.expr.Text() + " stands for the start of an instance, and for no time"}}
+		return []ruqi.Ruling{{Part: "expr", Message: say(in, "%s stands for the start of an instance, and for no time", "%s 表示实例启动时，不对应任何时刻", t.expr.Text())}}
 	case Matches(t, at):
 		return nil
 	}
 	z := t.walker().zone
-	rulings := t.span.explain(at, z)
+	rulings := t.span.explain(at, z, in)
 	if at.Nanosecond() != 0 {
-		rulings = append(rulings, ruqi.Ruling{Part: "second", Message: "the instant has a fraction of a second, and cron fires at whole seconds"})
+		rulings = append(rulings, ruqi.Ruling{Part: "second", Message: say(in, "the instant has a fraction of a second, and cron fires at whole seconds", "此刻带有不足一秒的部分，而 cron 只在整秒触发")})
 	}
 	seconds := min(max(at.Unix(), earliest), latest)
 	misses := t.expr.Misses(seconds + z.find(seconds).off)
-	rulings = append(rulings, t.explainFields(misses)...)
-	if changed, ok := t.explainChange(time.Unix(seconds, 0), len(misses) == 0); ok {
+	rulings = append(rulings, t.explainFields(misses, in)...)
+	if changed, ok := t.explainChange(time.Unix(seconds, 0), len(misses) == 0, in); ok {
 		rulings = append(rulings, changed)
 	}
 	return rulings
 }
 
-// fieldNames are what the fields are called in a sentence.
-var fieldNames = map[string]string{
-	"second": "second", "minute": "minute", "hour": "hour", "day": "day of the month", "month": "month",
-	"day_of_week": "weekday", "week": "ISO week", "year": "year",
+// fieldNames are what the fields are called in a sentence, in English and in Chinese.
+var fieldNames = map[string][2]string{
+	"second": {"second", "秒"}, "minute": {"minute", "分"}, "hour": {"hour", "时"}, "day": {"day of the month", "日"}, "month": {"month", "月"},
+	"day_of_week": {"weekday", "星期"}, "week": {"ISO week", "ISO 周"}, "year": {"year", "年"},
 }
 
-func (t *CronTrigger) explainFields(misses []cronexpr.Miss) []ruqi.Ruling {
+func fieldName(name string, in ruqi.Language) string {
+	return say(in, fieldNames[name][0], fieldNames[name][1])
+}
+
+func (t *CronTrigger) explainFields(misses []cronexpr.Miss, in ruqi.Language) []ruqi.Ruling {
 	decided := map[string]string{}
 	if t.expr.Hashed() {
 		for _, f := range t.expr.Decided() {
@@ -58,17 +61,17 @@ func (t *CronTrigger) explainFields(misses []cronexpr.Miss) []ruqi.Ruling {
 	}
 	asked := func(f cronexpr.FieldText) string {
 		if text := decided[f.Name]; text != "" && text != f.Text {
-			return fmt.Sprintf("%s, which is %s here", f.Text, text)
+			return say(in, "%s, which is %s here", "%s（此处为 %s）", f.Text, text)
 		}
 		return f.Text
 	}
 	var rulings []ruqi.Ruling
 	for i, miss := range misses {
-		message := fmt.Sprintf("the %s is %s, and the expression asks for %s", fieldNames[miss.Name], miss.Is, asked(miss.FieldText))
+		message := say(in, "the %s is %s, and the expression asks for %s", "%s为 %s，而表达式要求 %s", fieldName(miss.Name, in), miss.Is, asked(miss.FieldText))
 		if t.expr.Either() && (miss.Name == "day" || miss.Name == "day_of_week") {
 			for k, other := range misses {
 				if k != i && (other.Name == "day" || other.Name == "day_of_week") {
-					message += fmt.Sprintf(", or else for the %s %s", fieldNames[other.Name], asked(other.FieldText))
+					message += say(in, ", or else for the %s %s", "，或者%s为 %s", fieldName(other.Name, in), asked(other.FieldText))
 				}
 			}
 		}
@@ -79,7 +82,7 @@ func (t *CronTrigger) explainFields(misses []cronexpr.Miss) []ruqi.Ruling {
 
 // explainChange says whether the rule for a clock change keeps the trigger from firing at a whole second: whether it would
 // fire there under another one.
-func (t *CronTrigger) explainChange(at time.Time, matched bool) (ruqi.Ruling, bool) {
+func (t *CronTrigger) explainChange(at time.Time, matched bool, in ruqi.Language) (ruqi.Ruling, bool) {
 	if t.zone == nil || Matches(t, at) {
 		return ruqi.Ruling{}, false
 	}
@@ -89,12 +92,7 @@ func (t *CronTrigger) explainChange(at time.Time, matched bool) (ruqi.Ruling, bo
 		if !Matches(&other, at) {
 			return ruqi.Ruling{}, false
 		}
-		pass := "second"
-		if t.rules.onlySecond {
-			pass = "first"
-		}
-		wall := at.In(t.zone.loc).Format("15:04:05")
-		return ruqi.Ruling{Part: "fold", Message: fmt.Sprintf("a clock change brings %s twice, this is the %s time, and fold is %s", wall, pass, t.fold)}, true
+		return ruqi.Ruling{Part: "fold", Message: foldText(at.In(t.zone.loc), t.rules.onlySecond, t.fold, in)}, true
 	}
 	if t.expr.Starred() {
 		return ruqi.Ruling{}, false
@@ -105,20 +103,20 @@ func (t *CronTrigger) explainChange(at time.Time, matched bool) (ruqi.Ruling, bo
 		}
 		other.rules = rulesOf(gap, t.fold, false)
 		if Matches(&other, at) {
-			return ruqi.Ruling{Part: "gap", Message: fmt.Sprintf(
-				"a clock change leaves out a time of the expression, which would fire here if gap were %s, and gap is %s", gap, t.gap)}, true
+			return ruqi.Ruling{Part: "gap", Message: say(in, "a clock change leaves out a time of the expression, which would fire here if gap were %s, and gap is %s",
+				"时钟变更跳过了表达式的一个时刻；若 gap 为 %s，它会在此刻触发，而 gap 为 %s", gap, t.gap)}, true
 		}
 	}
 	return ruqi.Ruling{}, false
 }
 
 // explain says whether an instant is outside the limits.
-func (l limits) explain(at time.Time, z *zone) (rulings []ruqi.Ruling) {
+func (l limits) explain(at time.Time, z *zone, in ruqi.Language) (rulings []ruqi.Ruling) {
 	if l.start != none && clampMicros(at, false) < l.start {
-		rulings = append(rulings, ruqi.Ruling{Part: "start", Message: "the start is " + formatMicros(l.start, z) + ", which is later"})
+		rulings = append(rulings, ruqi.Ruling{Part: "start", Message: say(in, startLater, startLaterChinese, formatMicros(l.start, z))})
 	}
 	if l.end != none && clampMicros(at, true) > l.end {
-		rulings = append(rulings, ruqi.Ruling{Part: "end", Message: "the end is " + formatMicros(l.end, z) + ", which is earlier"})
+		rulings = append(rulings, ruqi.Ruling{Part: "end", Message: say(in, endEarlier, endEarlierChinese, formatMicros(l.end, z))})
 	}
 	return rulings
 }
@@ -127,23 +125,23 @@ func (l limits) explain(at time.Time, z *zone) (rulings []ruqi.Ruling) {
 func (t *IntervalTrigger) Matches(at time.Time) bool { return lookback.Matches(t, at) }
 
 // Explain implements ruqi.Explainer. Its parts are start, end, anchor, and every for an instant between two fire times.
-func (t *IntervalTrigger) Explain(at time.Time) []ruqi.Ruling {
+func (t *IntervalTrigger) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling {
 	if err := t.fault(); err != nil {
 		return []ruqi.Ruling{{Part: "every", Message: err.Error()}}
 	}
 	first, ok := t.first()
 	switch {
 	case !ok:
-		return []ruqi.Ruling{{Part: "anchor", Message: "it has no anchor to count from yet"}}
+		return []ruqi.Ruling{{Part: "anchor", Message: say(in, "it has no anchor to count from yet", "它还没有起计的时刻")}}
 	case t.Matches(at):
 		return nil
 	}
-	rulings := limits{start: t.start, end: t.end}.explain(at, t.zone)
+	rulings := limits{start: t.start, end: t.end}.explain(at, t.zone, in)
 	micros := clampMicros(at, false)
 	switch {
 	case micros < first && t.start == none:
-		return append(rulings, ruqi.Ruling{Part: "anchor", Message: fmt.Sprintf("the first fire time is %s, one length after the anchor %s",
-			formatMicros(first, t.zone), formatMicros(t.anchor, t.zone))})
+		return append(rulings, ruqi.Ruling{Part: "anchor", Message: say(in, "the first fire time is %s, one length after the anchor %s",
+			"第一个触发时刻是 %s，在起计时刻 %s 之后一个间隔", formatMicros(first, t.zone), formatMicros(t.anchor, t.zone))})
 	case micros < first:
 		return rulings
 	}
@@ -151,7 +149,7 @@ func (t *IntervalTrigger) Explain(at time.Time) []ruqi.Ruling {
 	if late == 0 && time.UnixMicro(micros).Equal(at) {
 		return rulings
 	}
-	return append(rulings, ruqi.Ruling{Part: "every", Message: fmt.Sprintf("it is %s after %s, and the next is %s after that",
+	return append(rulings, ruqi.Ruling{Part: "every", Message: say(in, "it is %s after %s, and the next is %s after that", "此刻比触发时刻 %[2]s 晚 %[1]s，下一个在其后 %[3]s",
 		durationText(time.Duration(late)*time.Microsecond+time.Duration(at.Nanosecond()%1000)), formatMicros(micros-late, t.zone), duration.Format(t.Every()))})
 }
 
@@ -166,12 +164,12 @@ func durationText(d time.Duration) string {
 func (t *DateTrigger) Matches(at time.Time) bool { return t.fault == nil && t.At().Equal(at) }
 
 // Explain implements ruqi.Explainer. Its one part is at.
-func (t *DateTrigger) Explain(at time.Time) []ruqi.Ruling {
+func (t *DateTrigger) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling {
 	switch {
 	case t.fault != nil:
 		return []ruqi.Ruling{{Part: "at", Message: t.fault.Error()}}
 	case t.Matches(at):
 		return nil
 	}
-	return []ruqi.Ruling{{Part: "at", Message: "it fires once, at " + formatMicros(t.at, t.zone)}}
+	return []ruqi.Ruling{{Part: "at", Message: say(in, "it fires once, at %s", "它只触发一次，在 %s", formatMicros(t.at, t.zone))}}
 }

@@ -55,10 +55,10 @@ func soundBound(t *testing.T, bound ruqi.Trigger, anchor time.Time) {
 		}
 		if e, ok := bound.(ruqi.Explainer); ok {
 			at, fires := bound.Next(after)
-			if fires && len(e.Explain(at)) > 0 {
-				t.Fatalf("%s: %v is a fire time, and ruled out by %v", text, at, e.Explain(at))
+			if fires && len(e.Explain(at, ruqi.English)) > 0 {
+				t.Fatalf("%s: %v is a fire time, and ruled out by %v", text, at, e.Explain(at, ruqi.English))
 			}
-			if fires && at.Sub(after) > 1 && len(e.Explain(at.Add(-1))) == 0 {
+			if fires && at.Sub(after) > 1 && len(e.Explain(at.Add(-1), ruqi.English)) == 0 {
 				t.Fatalf("%s: nothing rules %v out", text, at.Add(-1))
 			}
 		}

@@ -1,11 +1,9 @@
 package trigger
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
-	"github.com/ruqi-dev/ruqi/internal/lookback"
 )
 
 // The functions of this file ask any trigger, also one of a kind that is not of this package. Where a trigger lacks the
@@ -30,7 +28,7 @@ func Following(t ruqi.Trigger, after time.Time, n int) []time.Time {
 func Previous(t ruqi.Trigger, before time.Time, n int) []time.Time {
 	var list []time.Time
 	for len(list) < n {
-		at, ok := prev(t, before)
+		at, ok := ruqi.Prev(t, before)
 		if !ok {
 			break
 		}
@@ -69,71 +67,15 @@ func First(t ruqi.Trigger) (at time.Time, ok bool) { return t.Next(dawn.Add(-1))
 
 // Last returns the last fire time of all; for most triggers without an end that is one in the year 9999. ok is false for
 // a trigger that never fires.
-func Last(t ruqi.Trigger) (at time.Time, ok bool) { return prev(t, dusk) }
-
-// prev returns the last fire time strictly before an instant. Without ruqi.Stepper it asks Next some hundred times.
-func prev(t ruqi.Trigger, before time.Time) (time.Time, bool) {
-	if stepper, ok := t.(ruqi.Stepper); ok {
-		return stepper.Prev(before)
-	}
-	return lookback.Prev(t, before)
-}
+func Last(t ruqi.Trigger) (at time.Time, ok bool) { return ruqi.Prev(t, dusk) }
 
 // Matches reports whether a trigger fires at exactly this instant.
-func Matches(t ruqi.Trigger, at time.Time) bool {
-	if matcher, ok := t.(ruqi.Matcher); ok {
-		return matcher.Matches(at)
-	}
-	return lookback.Matches(t, at)
-}
+func Matches(t ruqi.Trigger, at time.Time) bool { return ruqi.Matches(t, at) }
 
-// Describe says in words when a trigger fires, without a full stop; English for a language that is not known. A trigger
-// that cannot is described by its String method, or else by its canonical encoding.
-func Describe(t ruqi.Trigger, in ruqi.Language) string {
-	switch t := t.(type) {
-	case ruqi.Describer:
-		return t.Describe(in)
-	case fmt.Stringer:
-		return t.String()
-	}
-	text, err := t.MarshalJSON()
-	if err != nil {
-		return t.Kind()
-	}
-	return string(text)
-}
+// Describe says in words when a trigger fires, as ruqi.Describe does.
+func Describe(t ruqi.Trigger, in ruqi.Language) string { return ruqi.Describe(t, in) }
 
-// Explain says why a trigger does not fire at an instant: every reason there is, nothing when it does. Of a trigger that
-// cannot say it the one reason is its kind, with the fire times on either side.
-func Explain(t ruqi.Trigger, at time.Time) []ruqi.Ruling {
-	if explainer, ok := t.(ruqi.Explainer); ok {
-		return explainer.Explain(at)
-	}
-	if Matches(t, at) {
-		return nil
-	}
-	return []ruqi.Ruling{{Part: t.Kind(), Message: "no fire time; " + neighbours(t, at)}}
-}
-
-// neighbours names the fire times on either side of an instant, in words.
-func neighbours(t ruqi.Trigger, at time.Time) string {
-	before, was := prev(t, at)
-	after, will := t.Next(at)
-	switch {
-	case was && will:
-		return fmt.Sprintf("the ones on either side are %s and %s", instantText(before), instantText(after))
-	case was:
-		return "the last one is " + instantText(before)
-	case will:
-		return "the first one is " + instantText(after)
-	}
-	return "there is none at all"
-}
-
-// instantText writes an instant in its own zone for a message.
-func instantText(at time.Time) string {
-	if _, off := at.Zone(); off%60 != 0 {
-		at = at.UTC() // RFC 3339 has no seconds in an offset; local mean times had
-	}
-	return at.Format("2006-01-02T15:04:05.999999Z07:00")
+// Explain says why a trigger does not fire at an instant, as ruqi.Explain does.
+func Explain(t ruqi.Trigger, at time.Time, in ruqi.Language) []ruqi.Ruling {
+	return ruqi.Explain(t, at, in)
 }

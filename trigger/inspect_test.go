@@ -113,11 +113,11 @@ func TestATriggerWithoutAbilitiesIsAskedByNext(t *testing.T) {
 		"2020-06-01T00:10:00Z": "hourly: no fire time; the first one is 2026-01-01T00:00:00Z",
 		"2028-06-01T00:10:00Z": "hourly: no fire time; the last one is 2026-12-31T23:00:00Z",
 	} {
-		if got := rulings(trigger.Explain(hourly{}, instant(t, at))); got != want {
+		if got := rulings(trigger.Explain(hourly{}, instant(t, at), ruqi.English)); got != want {
 			t.Errorf("at %s: got %q, want %q", at, got, want)
 		}
 	}
-	if got := rulings(trigger.Explain(bare{trigger.Crontab("@reboot")}, time.Now())); got != "cron: no fire time; there is none at all" {
+	if got := rulings(trigger.Explain(bare{trigger.Crontab("@reboot")}, time.Now(), ruqi.English)); got != "cron: no fire time; there is none at all" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -172,7 +172,7 @@ func TestExplainNamesWhatRulesAnInstantOut(t *testing.T) {
 		{"date", "2026-03-01 10:00", trigger.ParseOptions{Zone: "UTC"}, "2026-03-01T10:00:00Z", ""},
 		{"date", "2026-03-01 10:00", trigger.ParseOptions{Zone: "UTC"}, "2026-03-01T10:00:00.000000001Z", "at: it fires once, at 2026-03-01T10:00:00Z"},
 	} {
-		if got := rulings(trigger.Explain(parsed(t, c.kind, c.text, c.o), instant(t, c.at))); got != c.want {
+		if got := rulings(trigger.Explain(parsed(t, c.kind, c.text, c.o), instant(t, c.at), ruqi.English)); got != c.want {
 			t.Errorf("%s %q %+v at %s:\n got %s\nwant %s", c.kind, c.text, c.o, c.at, got, c.want)
 		}
 	}
@@ -184,10 +184,10 @@ func TestExplainNamesWhatRulesAnInstantOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := rulings(trigger.Explain(anchored, instant(t, "2026-03-01T10:00:00Z"))); got != "anchor: the first fire time is 2026-03-01T11:00:00Z, one length after the anchor 2026-03-01T10:00:00Z" {
+	if got := rulings(trigger.Explain(anchored, instant(t, "2026-03-01T10:00:00Z"), ruqi.English)); got != "anchor: the first fire time is 2026-03-01T11:00:00Z, one length after the anchor 2026-03-01T10:00:00Z" {
 		t.Errorf("at its anchor: %s", got)
 	}
-	if got := rulings(trigger.Explain(trigger.Crontab("61 * * * *"), time.Now())); !strings.HasPrefix(got, "expr: ") || !strings.Contains(got, "minute") {
+	if got := rulings(trigger.Explain(trigger.Crontab("61 * * * *"), time.Now(), ruqi.English)); !strings.HasPrefix(got, "expr: ") || !strings.Contains(got, "minute") {
 		t.Errorf("a wrong expression: %s", got)
 	}
 }
@@ -203,8 +203,8 @@ func TestExplainAgreesWithNext(t *testing.T) {
 					cron := parsed(t, "cron", expr, trigger.ParseOptions{Zone: name, Gap: gap, Fold: fold, Start: "2026-02-01", End: "2027-12-01"})
 					ask := func(at time.Time) {
 						next, ok := cron.Next(at.Add(-1))
-						if fires := ok && next.Equal(at); fires != (trigger.Explain(cron, at) == nil) || fires != trigger.Matches(cron, at) {
-							t.Fatalf("%v gap %s fold %s in %s at %v (seed %d): fires %v, matches %v, explained by %v", cron, gap, fold, name, at, seed, fires, trigger.Matches(cron, at), trigger.Explain(cron, at))
+						if fires := ok && next.Equal(at); fires != (trigger.Explain(cron, at, ruqi.English) == nil) || fires != trigger.Matches(cron, at) {
+							t.Fatalf("%v gap %s fold %s in %s at %v (seed %d): fires %v, matches %v, explained by %v", cron, gap, fold, name, at, seed, fires, trigger.Matches(cron, at), trigger.Explain(cron, at, ruqi.English))
 						}
 					}
 					for range 60 {
@@ -246,7 +246,7 @@ func FuzzInspect(f *testing.F) {
 		for _, asked := range []time.Time{instant, next} {
 			again, found := read.Next(asked.Add(-1))
 			fires := found && again.Equal(asked)
-			if reasons := trigger.Explain(read, asked); fires != (len(reasons) == 0) || fires != trigger.Matches(read, asked) || ok && asked.Equal(next) && !fires {
+			if reasons := trigger.Explain(read, asked, ruqi.English); fires != (len(reasons) == 0) || fires != trigger.Matches(read, asked) || ok && asked.Equal(next) && !fires {
 				t.Errorf("%s %q at %v: fires %v, matches %v, explained by %v", kind, text, asked, fires, trigger.Matches(read, asked), reasons)
 			}
 		}

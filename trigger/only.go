@@ -92,7 +92,9 @@ func (t *OnlyTrigger) Describe(in ruqi.Language) string {
 }
 
 // Explain returns what rules the instant out: of the trigger, and each part, when none holds it.
-func (t *OnlyTrigger) Explain(at time.Time) []ruqi.Ruling { return t.explain(t, "in", at) }
+func (t *OnlyTrigger) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling {
+	return t.explain(t, "in", at, in)
+}
 
 // MarshalJSON returns the canonical encoding:
 //

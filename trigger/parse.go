@@ -29,6 +29,9 @@ type ParseOptions struct {
 	// Now is what "now" and "in 5 minutes" count from. The zero time: they are
 	// refused.
 	Now time.Time
+	// Registry decodes the JSON of triggers: its kinds, and the calendars it was given a source of, can be parts of a trigger, and a
+	// kind of its own can be parsed. nil: the kinds of this package alone.
+	Registry *ruqi.Registry
 }
 
 // Parse reads a trigger of a kind from what a user typed.
@@ -41,7 +44,9 @@ type ParseOptions struct {
 //   - calendar: "years= months= weeks= days= hour= minute= second= start_date= end_date=" with whole numbers.
 //   - every: words as EveryTrigger has them. A length of time gives an interval, a date a date; so does "in 5 minutes", when Now is
 //     given.
-//   - any, all, except, only: the trigger's JSON, made of the kinds of this package and of calendars whose days are written in it.
+//   - any, all, except, only: the trigger's JSON, made of the kinds of this package and of calendars whose days are written in it;
+//     with ParseOptions.Registry, of all that it knows.
+//   - any other kind of ParseOptions.Registry: the trigger's JSON.
 //
 // Texts are of at most 1,024 bytes, but for JSON. The error is an *ruqi.InvalidError with every fault; its pointers are those of the
 // JSON form, and its messages begin with the name of the part.
@@ -72,8 +77,13 @@ func Parse(kind, text string, o ParseOptions) (ruqi.Trigger, error) {
 		t, err = parseEvery(text, loc, o)
 	case "any", "all", "except", "only":
 		o.refuse(&faults, kind, "gap", o.Gap, "fold", o.Fold, "dialect", o.Dialect, "start", o.Start, "end", o.End)
-		t, err = parseComposite(kind, text, loc)
+		t, err = parseComposite(kind, text, loc, o.Registry)
 	default:
+		if o.Registry != nil && slices.Contains(o.Registry.TriggerKinds(), kind) {
+			o.refuse(&faults, kind, "gap", o.Gap, "fold", o.Fold, "dialect", o.Dialect, "start", o.Start, "end", o.End)
+			t, err = parseComposite(kind, text, loc, o.Registry)
+			break
+		}
 		err = ruqi.Invalid("/kind", kind, "%q is not one of cron, interval, date, calendar, every, any, all, except, only", clip(kind))
 	}
 	faults.Merge("", err)

@@ -479,11 +479,11 @@ func phrase(in ruqi.Language, first, second string) string {
 	return first + " " + second
 }
 
-func (s *sieve) explain(self ruqi.Matcher, name string, at time.Time) []ruqi.Ruling {
+func (s *sieve) explain(self ruqi.Matcher, name string, at time.Time, in ruqi.Language) []ruqi.Ruling {
 	if s.fault != nil || self.Matches(at) {
 		return nil
 	}
-	rulings := explainPart(s.of, at, "of")
+	rulings := explainPart(s.of, at, in, "of")
 	micros, ok := wholeMicros(at)
 	if !ok || s.kept(&search{asks: maxAsks}, micros) {
 		return rulings
@@ -493,20 +493,20 @@ func (s *sieve) explain(self ruqi.Matcher, name string, at time.Time) []ruqi.Rul
 		path := pathOf(name, i)
 		switch {
 		case p.trigger != nil && s.keeps:
-			rulings = append(rulings, explainPart(p.trigger, at, path)...)
-		case p.trigger != nil && Matches(p.trigger, at):
-			rulings = append(rulings, ruqi.Ruling{Part: path, Message: "the times of this trigger are left out, and it fires then: " + p.describe(ruqi.English)})
+			rulings = append(rulings, explainPart(p.trigger, at, in, path)...)
+		case p.trigger != nil && ruqi.Matches(p.trigger, at):
+			rulings = append(rulings, ruqi.Ruling{Part: path, Message: say(in, "the times of this trigger are left out, and it fires then: %s", "此触发器的时刻被排除，而它在此刻触发：%s", p.describe(in))})
 		case p.days != nil && s.keeps:
-			rulings = append(rulings, ruqi.Ruling{Part: path, Message: fmt.Sprintf("%s, a %s, is not among %s%s", d, d.Weekday(), p.describe(ruqi.English), s.movedTo(micros))})
+			rulings = append(rulings, ruqi.Ruling{Part: path, Message: say(in, "%s, a %s, is not among %s%s", "%s（%s）不在以下日期中：%s%s", d, dayName(d.Weekday(), in), p.describe(in), s.movedTo(micros, in))})
 		case p.days != nil && p.days.Contains(d):
-			rulings = append(rulings, ruqi.Ruling{Part: path, Message: fmt.Sprintf("%s, a %s, is left out: it is among %s%s", d, d.Weekday(), p.describe(ruqi.English), s.movedTo(micros))})
+			rulings = append(rulings, ruqi.Ruling{Part: path, Message: say(in, "%s, a %s, is left out: it is among %s%s", "%s（%s）被排除，它在以下日期中：%s%s", d, dayName(d.Weekday(), in), p.describe(in), s.movedTo(micros, in))})
 		}
 	}
 	return rulings
 }
 
 // movedTo says when a fire time that is left out takes place instead.
-func (s *sieve) movedTo(at int64) string {
+func (s *sieve) movedTo(at int64, in ruqi.Language) string {
 	if s.otherwise == ElseSkip || !(&search{asks: maxAsks}).holds(s.of, at) {
 		return ""
 	}
@@ -514,7 +514,7 @@ func (s *sieve) movedTo(at int64) string {
 	if !ok || s.end != none && to > s.end {
 		return ""
 	}
-	return "; it fires at " + formatMicros(to, s.zone) + " instead"
+	return say(in, "; it fires at %s instead", "；改在 %s 触发", formatMicros(to, s.zone))
 }
 
 // pathOf names a part of a trigger in rulings.

@@ -277,7 +277,7 @@ func (c oracleCase) check(t *testing.T) {
 		if matcher.Matches(time.Unix(at, 0)) != fires[at] || matcher.Matches(time.Unix(at, 1)) {
 			t.Errorf("%v: Matches(%v) is not %v", asked, time.Unix(at, 0).In(loc), fires[at])
 		}
-		if rulings := asked.(ruqi.Explainer).Explain(time.Unix(at, 0)); (len(rulings) == 0) != fires[at] {
+		if rulings := asked.(ruqi.Explainer).Explain(time.Unix(at, 0), ruqi.English); (len(rulings) == 0) != fires[at] {
 			t.Errorf("%v: Explain(%v) = %v, it fires: %v", asked, time.Unix(at, 0).In(loc), rulings, fires[at])
 		}
 	}

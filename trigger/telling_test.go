@@ -158,7 +158,7 @@ func TestCalendarsAndWordsSayWhyNot(t *testing.T) {
 		}
 		at := instant(t, c.at)
 		var got []string
-		for _, r := range trig.(ruqi.Explainer).Explain(at) {
+		for _, r := range trig.(ruqi.Explainer).Explain(at, ruqi.English) {
 			got = append(got, r.Part+": "+r.Message)
 		}
 		if !slices.Equal(got, c.want) {
@@ -169,7 +169,7 @@ func TestCalendarsAndWordsSayWhyNot(t *testing.T) {
 		}
 	}
 	for _, e := range []ruqi.Explainer{trigger.Every(1).Hours(), trigger.Every(0).Hours(), trigger.Every(3).Days().At("10:00"), trigger.Every(1).To(2).Hours()} {
-		if got := e.Explain(time.Unix(0, 0)); len(got) != 1 {
+		if got := e.Explain(time.Unix(0, 0), ruqi.English); len(got) != 1 {
 			t.Errorf("%v, which cannot fire, says %v", e, got)
 		}
 	}

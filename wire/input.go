@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/object"
@@ -55,9 +56,9 @@ func DecodeDefinition(registry *ruqi.Registry, id string, data []byte) (ruqi.Job
 }
 
 // Patch returns the job's definition with a JSON merge patch (RFC 7396) laid over
-// its shape. Two things are our own: a trigger or task whose kind changes is replaced
-// whole, since members of one kind mean nothing in another; and a read-only member that
-// the patch would change is refused rather than passed over. A patch is laid over what its sender has been shown: of a task that it changes,
+// its shape. Three things are our own: a trigger or task whose kind changes is replaced
+// whole, since members of one kind mean nothing in another; a new zone of a trigger that is made of others is that of its parts
+// which lived in the old one, too; and a read-only member that the patch would change is refused rather than passed over. A patch is laid over what its sender has been shown: of a task that it changes,
 // secrets that it does not give are masked in the definition returned.
 func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, error) {
 	var faults ruqi.Faults
@@ -150,11 +151,59 @@ func settle(before, change map[string]any) {
 			before[part] = kept
 			continue
 		}
+		if part == "trigger" {
+			settleZone(old, want)
+		}
 		if part == "trigger" && want["start"] != nil {
 			delete(old, "anchor")
 		}
 		if words, ok := want["text"].(string); part == "trigger" && ok && slices.Contains(strings.Fields(strings.ToLower(words)), "until") {
 			delete(old, "end")
+		}
+	}
+}
+
+// settleZone moves the parts of a trigger that is made of others along with a change of its zone. Which of them were given that zone
+// and which came to live there since they had none is not kept, and is no difference: they are one trigger.
+func settleZone(old, change map[string]any) {
+	to, given := change["zone"].(string)
+	if _, err := time.LoadLocation(to); !given || err != nil || to == "" || to == "Local" || change["of"] != nil {
+		return // it is told once, or there are new parts
+	}
+	switch old["kind"] {
+	case "any", "all":
+		from, _ := old["zone"].(string)
+		moveZone(old["of"], from, to)
+	case "except", "only": // they live in the zone of what they take times from
+		inner := old
+		for inner["zone"] == nil {
+			next, ok := inner["of"].(map[string]any)
+			if !ok {
+				return
+			}
+			inner = next
+		}
+		from, _ := inner["zone"].(string)
+		for _, name := range [...]string{"of", "not", "in"} {
+			moveZone(old[name], from, to)
+		}
+		delete(change, "zone")
+	}
+}
+
+// moveZone moves all triggers within a value that live in a zone to another one.
+func moveZone(value any, from, to string) {
+	switch v := value.(type) {
+	case []any:
+		for _, item := range v {
+			moveZone(item, from, to)
+		}
+	case map[string]any:
+		if v["kind"] != nil && v["zone"] == from {
+			v["zone"] = to
+		}
+		for _, name := range [...]string{"of", "not", "in"} {
+			moveZone(v[name], from, to)
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
-	"github.com/ruqi-dev/ruqi/internal/lookback"
 )
 
 // How many times a preview has.
@@ -58,6 +57,7 @@ type Explanation struct {
 type Reason struct {
 	Part    string `json:"part" doc:"A field such as minute or day_of_week, or start, end, gap, fold, anchor, …; of a part of the trigger, its path before it."`
 	Message string `json:"message" doc:"What the part asks for and what it is at that instant, in English."`
+	Chinese string `json:"message_zh" doc:"The same in Chinese."`
 }
 
 // A PreviewQuestion is a PreviewRequest that was read, without the trigger.
@@ -94,7 +94,7 @@ func NewPreview(ctx context.Context, trigger ruqi.Trigger, zone *time.Location, 
 		at = next
 	}
 	for at := ask.From; len(shape.Previous) < ask.Previous && ctx.Err() == nil; {
-		before, ok := prev(trigger, at)
+		before, ok := ruqi.Prev(trigger, at)
 		if !ok {
 			break
 		}
@@ -108,41 +108,25 @@ func NewPreview(ctx context.Context, trigger ruqi.Trigger, zone *time.Location, 
 	return shape, nil
 }
 
-func prev(trigger ruqi.Trigger, before time.Time) (time.Time, bool) {
-	if stepper, ok := trigger.(ruqi.Stepper); ok {
-		return stepper.Prev(before)
-	}
-	return lookback.Prev(trigger, before)
-}
-
-// Describe says when a trigger fires. One that cannot say it in words has its own text, or its encoding, in both languages.
+// Describe says when a trigger fires, in each language there is.
 func Describe(trigger ruqi.Trigger) Description {
-	switch t := trigger.(type) {
-	case ruqi.Describer:
-		return Description{t.Describe(ruqi.English), t.Describe(ruqi.Chinese)}
-	case fmt.Stringer:
-		return Description{t.String(), t.String()}
-	}
-	text, err := trigger.MarshalJSON()
-	if err != nil {
-		return Description{trigger.Kind(), trigger.Kind()}
-	}
-	return Description{string(text), string(text)}
+	return Description{ruqi.Describe(trigger, ruqi.English), ruqi.Describe(trigger, ruqi.Chinese)}
 }
 
-// Explain says whether a trigger fires at an instant, and why not. The reason of one that cannot say it is its kind.
+// Explain says whether a trigger fires at an instant, and why not.
 func Explain(trigger ruqi.Trigger, at time.Time) Explanation {
 	zone := Zone(trigger)
 	shape := Explanation{At: In(at, zone), Reasons: []Reason{}}
-	if explainer, ok := trigger.(ruqi.Explainer); ok {
-		for _, r := range explainer.Explain(at) {
-			shape.Reasons = append(shape.Reasons, Reason(r))
+	chinese := ruqi.Explain(trigger, at, ruqi.Chinese)
+	for i, r := range ruqi.Explain(trigger, at, ruqi.English) {
+		reason := Reason{Part: r.Part, Message: r.Message, Chinese: r.Message}
+		if i < len(chinese) {
+			reason.Chinese = chinese[i].Message
 		}
-	} else if !lookback.Matches(trigger, at) {
-		shape.Reasons = append(shape.Reasons, Reason{Part: trigger.Kind(), Message: "it is no fire time"})
+		shape.Reasons = append(shape.Reasons, reason)
 	}
 	shape.Fires = len(shape.Reasons) == 0
-	if before, ok := prev(trigger, at); ok {
+	if before, ok := ruqi.Prev(trigger, at); ok {
 		shape.Before = inZone(&before, zone)
 	}
 	if after, ok := trigger.Next(at); ok {

@@ -164,7 +164,7 @@ func (c *checker) explaining() {
 	}
 	for _, at := range append(c.probes(), farAway...) {
 		var rulings []ruqi.Ruling
-		c.within("Explain answers in bounded time", func() { rulings = e.Explain(at) })
+		c.within("Explain answers in bounded time", func() { rulings = e.Explain(at, ruqi.English) })
 		fires := c.fires(at)
 		switch {
 		case fires && len(rulings) > 0:
@@ -180,8 +180,17 @@ func (c *checker) explaining() {
 				return
 			}
 		}
+		chinese := e.Explain(at, ruqi.Chinese)
+		same := len(chinese) == len(rulings)
+		for i := range min(len(chinese), len(rulings)) {
+			same = same && chinese[i].Part == rulings[i].Part && chinese[i].Message != "" && !strings.ContainsAny(chinese[i].Message, "\r\n")
+		}
+		if !same {
+			c.breaks("rulings are the same in every language, but for their words", "%v: %v in English, %v in Chinese", at, rulings, chinese)
+			return
+		}
 	}
 	if fresh, ok := c.newTrigger().(ruqi.Explainer); ok {
-		fresh.Explain(instants[0]) // must not panic
+		fresh.Explain(instants[0], ruqi.Chinese) // must not panic
 	}
 }

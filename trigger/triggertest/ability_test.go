@@ -18,6 +18,7 @@ type telling struct {
 	describe func(t *telling, in ruqi.Language) string
 	explain  func(t *telling, at time.Time) []ruqi.Ruling
 	search   func(t *telling, after time.Time) (at, until time.Time, ok bool)
+	mute     bool // explains nothing in Chinese
 }
 
 func (t *telling) Next(after time.Time) (time.Time, bool) {
@@ -106,11 +107,15 @@ func (t *telling) words(in ruqi.Language) string {
 	return "each noon, " + t.Zone + " time"
 }
 
-func (t *telling) Explain(at time.Time) []ruqi.Ruling {
+func (t *telling) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling {
 	if t.explain != nil {
 		return t.explain(t, at)
 	}
-	return t.reasons(at)
+	reasons := t.reasons(at)
+	if t.mute && in == ruqi.Chinese {
+		return nil
+	}
+	return reasons
 }
 
 func (t *telling) reasons(at time.Time) []ruqi.Ruling {
@@ -209,6 +214,7 @@ func TestEveryPlantedFaultInWhatATriggerTellsIsFound(t *testing.T) {
 			}
 			return reasons
 		}}},
+		{"Explain says nothing in Chinese", "rulings are the same in every language", telling{mute: true}},
 		{"Explain takes its time", "Explain answers in bounded time", telling{explain: func(t *telling, at time.Time) []ruqi.Ruling {
 			if at.Year() == 9999 {
 				time.Sleep(2100 * time.Millisecond)
