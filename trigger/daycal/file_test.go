@@ -167,7 +167,8 @@ func TestCalendarsInWords(t *testing.T) {
 		`{"dates":["2026-01-01","2026-02-01","2026-03-01","2026-04-01","2026-05-01/2026-05-03"]}`: {
 			"5 dates and ranges from 2026-01-01 to 2026-05-03", "2026-01-01至2026-05-03之间的5个日期或时段"},
 		`{"years":{"2025":{"holidays":["2025-01-01"]},"2026":{"workdays":["2026-01-04"]}}}`: {
-			"Saturdays, Sundays and the holidays of 2025 to 2026, but for make-up working days", "周六、周日和2025至2026年的节假日（调休上班日除外）"},
+			"Saturdays, Sundays and the holidays of 2025 to 2026 (none are known of other years), but for make-up working days",
+			"周六、周日和2025至2026年（其他年份未收录）的节假日（调休上班日除外）"},
 		`{"rules":[{"from":"2026-01-01","rule":"FREQ=YEARLY"}],"union":[{"dates":["2026-01-01"]}]}`: {
 			"1 recurring event and 2026-01-01", "1个重复日程和2026-01-01"},
 	} {
