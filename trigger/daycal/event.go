@@ -2,6 +2,7 @@ package daycal
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ type event struct {
 	exdates   []stamp
 	recurs    stamp // the occurrence of a series in whose place it stands
 	cancelled bool
+	offsets   []int // seconds: of the zone in which it begins, where it is one of those that only the file knows
 
 	// What follows from the above, by finish. Days are those of the wall clock of the zone in which the event begins.
 	from   Day
@@ -101,6 +103,7 @@ func (e *event) read(l line, zones *zones) (err error) {
 		e.summary = l.value
 	case "DTSTART":
 		e.start, err = parseStamp(l.value, zone)
+		e.offsets = zones.offsets[zone]
 	case "DTEND":
 		e.end, err = parseStamp(l.value, zone)
 	case "DURATION":
@@ -192,6 +195,13 @@ func (e *event) localUntil(rule string) string {
 			s.timed = false
 		}
 		last, clock := s.in(e.zone)
+		for _, seconds := range e.offsets { // most programs write when the last occurrence begins, in winter or summer time
+			if s.utc && s.timed {
+				if d, c := s.in(time.FixedZone("", seconds)); c == e.clock {
+					last, clock = d, c
+				}
+			}
+		}
 		if s.timed && clock < e.clock {
 			last--
 		}
@@ -202,7 +212,8 @@ func (e *event) localUntil(rule string) string {
 
 // zones are the time zones that a file names.
 type zones struct {
-	known map[string]*time.Location // by TZID; nil for a name that is of no list
+	known   map[string]*time.Location // by TZID; nil for a name that is of no list
+	offsets map[*time.Location][]int  // of zones of which the file says no more; seconds
 }
 
 // maxZones bounds the time zones that a file names, each of which is looked up: there are some 600, and a calendar has a handful.
@@ -235,24 +246,34 @@ func (z *zones) named(name string) (*time.Location, error) {
 	return found, nil
 }
 
-// explain takes in what the VTIMEZONEs of a file say that names stand for, where the names themselves say nothing.
+// explain takes in what the VTIMEZONEs of a file say that names stand for, where the names themselves say nothing: an IANA name, or else the
+// time in winter and in summer.
 func (z *zones) explain(lines []line) error {
-	name, location, within := "", "", false
+	name, location, part, within := "", "", "", false
+	offsets := map[string][]int{}
 	for _, l := range lines {
 		switch value := strings.TrimSpace(l.value); {
 		case l.name == "BEGIN" && strings.EqualFold(value, "VTIMEZONE"):
 			name, location, within = "", "", true
+			offsets = map[string][]int{}
 		case within && l.name == "TZID":
 			name = value
 		case within && l.name == "X-LIC-LOCATION":
 			location = value
+		case within && l.name == "BEGIN":
+			part = strings.ToUpper(value)
+		case within && l.name == "TZOFFSETTO":
+			if seconds, ok := parseOffset(value); ok {
+				offsets[part] = append(offsets[part], seconds)
+			}
 		case within && l.name == "END" && strings.EqualFold(value, "VTIMEZONE"):
 			within = false
 			loc, err := z.named(name)
 			if err == nil && loc == nil && name != "" {
-				if loc, err = z.named(location); loc != nil {
-					z.known[name] = loc
+				if loc, err = z.named(location); loc == nil {
+					loc = z.fixed(name, slices.Concat(offsets["STANDARD"], offsets["DAYLIGHT"]))
 				}
+				z.known[name] = loc
 			}
 			if err != nil {
 				return fmt.Errorf("line %d: %w", l.number, err)
@@ -260,6 +281,31 @@ func (z *zones) explain(lines []line) error {
 		}
 	}
 	return nil
+}
+
+// fixed returns a zone of the first of some offsets from UTC, of which the others are kept for UNTIL; nil for none.
+func (z *zones) fixed(name string, offsets []int) *time.Location {
+	if len(offsets) == 0 {
+		return nil
+	}
+	loc := time.FixedZone(name, offsets[0])
+	z.offsets[loc] = slices.Compact(slices.Sorted(slices.Values(offsets)))
+	return loc
+}
+
+// parseOffset reads +0100, -0330 and +001730.
+func parseOffset(text string) (seconds int, ok bool) {
+	if len(text) != 5 && len(text) != 7 || text[0] != '+' && text[0] != '-' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint((text[1:] + "00")[:6], 10, 32)
+	if err != nil || n > 235959 {
+		return 0, false
+	}
+	if seconds = int(n/10000*3600 + n/100%100*60 + n%100); text[0] == '-' {
+		seconds = -seconds
+	}
+	return seconds, true
 }
 
 // parseDuration reads P1W, P1D, PT1H30M, P1DT12H.

@@ -171,7 +171,7 @@ func readEvents(data []byte) ([]*event, error) {
 	var all []*event
 	var open []string
 	var e *event
-	known := &zones{known: map[string]*time.Location{}}
+	known := &zones{known: map[string]*time.Location{}, offsets: map[*time.Location][]int{}}
 	file := time.UTC
 	if err := known.explain(lines); err != nil {
 		return nil, err
