@@ -44,11 +44,3 @@ func (list spans) next(d Day) Day {
 	}
 	return Last + 1
 }
-
-// days returns how many days there are.
-func (list spans) days() (n int) {
-	for _, s := range list {
-		n += int(s.to-s.from) + 1
-	}
-	return n
-}

@@ -89,10 +89,11 @@ func (y workYear) check(faults *ruqi.Faults) {
 
 // checkYears refuses a day that one year has as a holiday and another as a working day: around New Year both lay it down.
 func (c *Calendar) checkYears(faults *ruqi.Faults) {
-	for _, y := range c.years {
-		for _, other := range c.years {
-			if other.year < y.year-2 || other.year > y.year+2 || other.year == y.year {
-				continue // the days of y are near it
+	const near = 2 // years: the days of either are at most one away from its year
+	for i, y := range c.years {
+		for _, other := range c.years[max(0, i-near):min(len(c.years), i+near+1)] {
+			if other.year == y.year {
+				continue
 			}
 			for _, s := range y.workdays {
 				if both := other.holidays.next(s.from); both <= s.to {
