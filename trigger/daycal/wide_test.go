@@ -77,8 +77,9 @@ func TestWideCalendarsAreAskedQuickly(t *testing.T) {
 			for range rounds {
 				ask()
 			}
-			// 0.1 µs a question, and 1 µs where the days seldom come; by days or by rules each takes a millisecond and more.
-			if took := time.Since(begin); took > rounds*40*10*time.Microsecond {
+			// 0.1 µs a question, and 1 µs where the days seldom come, on a machine that has nothing else to do; by days or by rules each takes a
+			// millisecond and more. What a question looks at is counted by TestASearchLooksAtThreeStretchesAtMost.
+			if took := time.Since(begin); took > rounds*40*50*time.Microsecond {
 				t.Errorf("a question takes %v", took/(rounds*40))
 			}
 			for _, in := range []ruqi.Language{ruqi.English, ruqi.Chinese} {
