@@ -2,6 +2,7 @@ package trigger_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -105,7 +106,10 @@ func TestSieveGolden(t *testing.T) {
 		Want           []string
 	}
 	decode := decoder(nil)
-	for _, r := range linesOf[row](t, "sieve") {
+	for i, r := range linesOf[row](t, "sieve") {
+		if want := fmt.Sprintf("sieve-%04d", i+1); r.ID != want {
+			t.Errorf("row %d is %s, want %s: one is missing, or stands twice", i+1, r.ID, want)
+		}
 		t.Run(r.ID, func(t *testing.T) {
 			one, err := decode(r.Trigger)
 			if err != nil {

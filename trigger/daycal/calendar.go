@@ -3,11 +3,11 @@ package daycal
 import (
 	"math/bits"
 	"slices"
-	"sync"
-	"time"
 )
 
 // A Calendar is an immutable set of days between First and Last. The zero value is the empty set.
+//
+// Contains, NextIn, PrevIn, NextOut and PrevOut take a binary search, and allocate nothing, whatever the calendar is made of.
 type Calendar struct {
 	weekdays uint8      // bit w: time.Weekday w
 	yearly   [13]uint32 // by month, bit d: day d of it
@@ -17,243 +17,183 @@ type Calendar struct {
 	union    []*Calendar
 	without  *Calendar
 
-	sought             uint8        // the weekdays that are looked through: without those that are taken away for good
-	holidays, workdays spans        // of all years
-	followed           func() spans // the days of rules; computed when first asked for
+	days search // all of the above; empty in a calendar that is part of another
 }
 
-// compile fills in what follows from the other fields. It is called once, before the calendar is shared.
-func (c *Calendar) compile() {
-	var holidays, workdays []span
-	for _, y := range c.years {
-		holidays = append(holidays, y.holidays...)
-		workdays = append(workdays, y.workdays...)
-	}
-	c.holidays, c.workdays = merged(holidays), merged(workdays)
-	c.sought = c.weekdays
-	if w := c.without; w != nil && w.without == nil && len(w.workdays) == 0 {
-		c.sought &^= w.weekdays
-	}
-	c.followed = sync.OnceValue(func() spans {
-		var all []span
-		for _, r := range c.rules {
-			all = append(all, r.days()...)
+// compile computes the days of a calendar, once, before it is shared.
+func (c *Calendar) compile(b *builder) {
+	line := b.settled(b.line(c))
+	// Of the patterns that came up on the way few are left.
+	places := map[int32]int32{never: never, daily: daily}
+	list := slices.Clone(b.list[:2])
+	for i, s := range line {
+		place, ok := places[s.kind]
+		if !ok {
+			place = int32(len(list))
+			places[s.kind] = place
+			list = append(list, b.list[s.kind])
 		}
-		return merged(all)
-	})
-}
-
-// ruled returns the days of rules.
-func (c *Calendar) ruled() spans {
-	if c.followed == nil {
-		return nil
+		line[i].kind = place
 	}
-	return c.followed()
+	c.days = search{slices.Clip(line), slices.Clip(list)}
 }
 
-// A span is a stretch of days, both ends included.
-type span struct{ from, to Day }
+// A builder computes the days of a calendar, within bounds.
+type builder struct {
+	*table
+	left  work   // for rules
+	found []span // of one rule, while it is gone through
+	parts int    // calendars within the one that is read
+	wrong int    // faults, as far as they are counted
+}
 
-// spans are in order, and between two of them there is at least one day.
-type spans []span
+// enough counts a fault, and reports whether there are so many that the rest is not read.
+func (b *builder) enough() bool {
+	b.wrong++
+	return b.wrong >= maxFaults
+}
 
-// merged returns the days of a list in any order.
-func merged(list []span) spans {
-	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b span) int { return int(a.from) - int(b.from) })
-	all := list[:0]
-	for _, s := range list {
-		if n := len(all); n > 0 && s.from <= all[n-1].to+1 {
-			all[n-1].to = max(all[n-1].to, s.to)
-			continue
+func newBuilder() *builder { return &builder{table: newTable(), left: maxWork} }
+
+// line returns the days of a calendar.
+func (b *builder) line(c *Calendar) timeline {
+	var g gathered
+	b.gather(c, &g)
+	p := yearlyPattern(g.weekdays, &g.yearly)
+	list := []timeline{{{First, b.place(&p)}}, lineOf(g.merged(), daily)}
+	line := b.union(append(list, g.lines...))
+	if days := c.workdays(); len(days) > 0 {
+		line = b.combine(line, lineOf(days, daily), opMinus)
+	}
+	if c.without != nil {
+		line = b.combine(line, b.line(c.without), opMinus)
+	}
+	return line
+}
+
+// gathered is what a calendar puts together.
+type gathered struct {
+	weekdays uint8
+	yearly   [13]uint32
+	days     []spans
+	lines    []timeline
+}
+
+// merged returns the days. Many are put in order by way of a bit for each day there is, which takes a fraction of sorting them.
+func (g *gathered) merged() spans {
+	const many = 20_000 // as long as looking through all bits takes
+	n := 0
+	for _, list := range g.days {
+		n += len(list)
+	}
+	if n < many {
+		return merged(slices.Concat(g.days...))
+	}
+	set := make([]uint64, (Last-First)/64+1)
+	for _, list := range g.days {
+		for _, s := range list {
+			for d := max(s.from, First) - First; d <= min(s.to, Last)-First; {
+				if d%64 == 0 && s.to-First >= d+63 {
+					set[d/64] = 1<<64 - 1
+					d += 64
+					continue
+				}
+				set[d/64] |= 1 << (d % 64)
+				d++
+			}
 		}
-		all = append(all, s)
+	}
+	var all spans
+	for at, word := range set {
+		for word != 0 {
+			low := bits.TrailingZeros64(word)
+			n := bits.TrailingZeros64(^(word >> low))
+			from := First + Day(64*at+low)
+			if k := len(all); k > 0 && all[k-1].to == from-1 {
+				all[k-1].to += Day(n)
+			} else {
+				all = append(all, span{from, from + Day(n) - 1})
+			}
+			if low+n == 64 {
+				break
+			}
+			word = word >> (low + n) << (low + n)
+		}
 	}
 	return all
 }
 
-// find returns the place of the first span that ends at d or later.
-func (list spans) find(d Day) int {
-	i, _ := slices.BinarySearchFunc(list, d, func(s span, d Day) int { return int(s.to) - int(d) })
-	return i
-}
-
-func (list spans) contains(d Day) bool {
-	i := list.find(d)
-	return i < len(list) && list[i].from <= d
-}
-
-// next returns the first day of the list at or after d; Last+1 for none.
-func (list spans) next(d Day) Day {
-	if i := list.find(d); i < len(list) {
-		return max(d, list[i].from)
+func (b *builder) gather(c *Calendar, g *gathered) {
+	g.weekdays |= c.weekdays
+	for m, days := range c.yearly {
+		g.yearly[m] |= days
 	}
-	return Last + 1
+	g.days = append(g.days, c.dates)
+	for _, y := range c.years {
+		g.days = append(g.days, y.holidays)
+	}
+	for i := range c.rules {
+		r := &c.rules[i]
+		if r.line != nil {
+			g.lines = append(g.lines, r.line)
+		}
+		g.days = append(g.days, r.days)
+		r.line, r.days = nil, nil // no longer needed
+	}
+	for _, u := range c.union {
+		if u.plain() {
+			b.gather(u, g)
+		} else {
+			g.lines = append(g.lines, b.line(u))
+		}
+	}
 }
 
-// prev returns the last day of the list at or before d; First-1 for none.
-func (list spans) prev(d Day) Day {
-	i := list.find(d)
-	switch {
-	case i < len(list) && list[i].from <= d:
-		return d
-	case i > 0:
-		return list[i-1].to
+// plain reports whether a calendar takes nothing away, so that within another it is what it names.
+func (c *Calendar) plain() bool { return c.without == nil && len(c.workdays()) == 0 }
+
+// workdays returns the make-up working days of all years.
+func (c *Calendar) workdays() spans {
+	var list []span
+	for _, y := range c.years {
+		list = append(list, y.workdays...)
 	}
-	return First - 1
+	return merged(list)
 }
 
 // Contains reports whether the day is one of the calendar's.
-func (c *Calendar) Contains(d Day) bool {
-	return d >= First && d <= Last && c.has(d) && !c.takes(d)
-}
+func (c *Calendar) Contains(d Day) bool { return c.days.has(d) }
 
-// has is Contains without what is taken away.
-func (c *Calendar) has(d Day) bool {
-	if c.weekdays>>d.Weekday()&1 == 1 || c.hasYearly(d) || c.dates.contains(d) || c.holidays.contains(d) || c.ruled().contains(d) {
-		return true
-	}
-	for _, u := range c.union {
-		if u.Contains(d) {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *Calendar) hasYearly(d Day) bool {
-	if c.yearly == [13]uint32{} {
-		return false
-	}
-	_, month, day := d.Time().Date()
-	return c.yearly[month]>>day&1 == 1
-}
-
-// takes reports whether the day is taken away from what has says.
-func (c *Calendar) takes(d Day) bool {
-	return c.workdays.contains(d) || c.without != nil && c.without.Contains(d)
-}
-
-// NextIn returns the first day of the calendar after a day. ok is false when there is none within 400 years.
+// NextIn returns the first day of the calendar after a day. ok is false when there is none up to Last.
 func (c *Calendar) NextIn(after Day) (d Day, ok bool) {
-	d = max(after, First-1) + 1
-	for limit := min(Last, d+era); d <= limit; d++ {
-		if d = c.nextHad(d); d > limit {
-			break
-		}
-		if !c.takes(d) {
-			return d, true
-		}
-	}
-	return 0, false
+	return upTo(c.days.next(max(after, First-1)+1, true))
 }
 
-// nextHad returns the first day at or after d for which has is true, but for some that takes takes; Last+1 for none.
-func (c *Calendar) nextHad(d Day) Day {
-	best := min(c.dates.next(d), c.holidays.next(d), c.ruled().next(d))
-	if c.sought != 0 {
-		twoWeeks := uint16(c.sought)<<7 | uint16(c.sought)
-		best = min(best, d+Day(bits.TrailingZeros16(twoWeeks>>d.Weekday())))
-	}
-	if c.yearly != [13]uint32{} {
-		best = min(best, c.nextYearly(d))
-	}
-	for _, u := range c.union {
-		if next, ok := u.NextIn(d - 1); ok {
-			best = min(best, next)
-		}
-	}
-	return best
-}
-
-// leapMonths is how many months 29 February may be away: eight years of them, around 1900.
-const leapMonths = 8*12 + 1
-
-// nextYearly returns the first yearly day at or after d.
-func (c *Calendar) nextYearly(d Day) Day {
-	year, month, day := d.Time().Date()
-	for range leapMonths {
-		for set := c.yearly[month] >> day << day; set != 0; set &= set - 1 {
-			if found := NewDay(year, month, bits.TrailingZeros32(set)); found.Time().Month() == month {
-				return found
-			}
-		}
-		if month, day = month+1, 1; month > time.December {
-			year, month = year+1, time.January
-		}
-	}
-	return Last + 1
-}
-
-// PrevIn returns the last day of the calendar before a day. ok is false when there is none within 400 years.
-func (c *Calendar) PrevIn(before Day) (d Day, ok bool) {
-	d = min(before, Last+1) - 1
-	for limit := max(First, d-era); d >= limit; d-- {
-		if d = c.prevHad(d); d < limit {
-			break
-		}
-		if !c.takes(d) {
-			return d, true
-		}
-	}
-	return 0, false
-}
-
-// prevHad is nextHad backwards: First-1 for none.
-func (c *Calendar) prevHad(d Day) Day {
-	best := max(c.dates.prev(d), c.holidays.prev(d), c.ruled().prev(d))
-	if c.sought != 0 {
-		twoWeeks := uint16(c.sought)<<7 | uint16(c.sought)
-		back := bits.LeadingZeros16(twoWeeks << (15 - 7 - d.Weekday()))
-		best = max(best, d-Day(back))
-	}
-	if c.yearly != [13]uint32{} {
-		best = max(best, c.prevYearly(d))
-	}
-	for _, u := range c.union {
-		if prev, ok := u.PrevIn(d + 1); ok {
-			best = max(best, prev)
-		}
-	}
-	return best
-}
-
-// prevYearly returns the last yearly day at or before d.
-func (c *Calendar) prevYearly(d Day) Day {
-	year, month, day := d.Time().Date()
-	for range leapMonths {
-		for set := c.yearly[month] << (31 - day) >> (31 - day); set != 0; {
-			n := 31 - bits.LeadingZeros32(set)
-			if found := NewDay(year, month, n); found.Time().Month() == month {
-				return found
-			}
-			set &^= 1 << n
-		}
-		if month, day = month-1, 31; month < time.January {
-			year, month = year-1, time.December
-		}
-	}
-	return First - 1
-}
-
-// NextOut returns the first day after a day that is not in the calendar. ok is false when there is none within 400 years.
+// NextOut returns the first day after a day that is not in the calendar. ok is false when there is none up to Last.
 func (c *Calendar) NextOut(after Day) (d Day, ok bool) {
-	d = max(after, First-1) + 1
-	for limit := min(Last, d+era); d <= limit; d++ {
-		if !c.Contains(d) {
-			return d, true
-		}
-	}
-	return 0, false
+	return upTo(c.days.next(max(after, First-1)+1, false))
 }
 
-// PrevOut returns the last day before a day that is not in the calendar. ok is false when there is none within 400 years.
+// PrevIn returns the last day of the calendar before a day. ok is false when there is none from First on.
+func (c *Calendar) PrevIn(before Day) (d Day, ok bool) {
+	return downTo(c.days.prev(min(before, Last+1)-1, true))
+}
+
+// PrevOut returns the last day before a day that is not in the calendar. ok is false when there is none from First on.
 func (c *Calendar) PrevOut(before Day) (d Day, ok bool) {
-	d = min(before, Last+1) - 1
-	for limit := max(First, d-era); d >= limit; d-- {
-		if !c.Contains(d) {
-			return d, true
-		}
+	return downTo(c.days.prev(min(before, Last+1)-1, false))
+}
+
+func upTo(d Day) (Day, bool) {
+	if d > Last {
+		return 0, false
 	}
-	return 0, false
+	return d, true
+}
+
+func downTo(d Day) (Day, bool) {
+	if d < First {
+		return 0, false
+	}
+	return d, true
 }

@@ -103,20 +103,22 @@ func TestWrongCalendarsAreRefused(t *testing.T) {
 		`{"date":[]}`:                         "date: unknown member; accepted are dates, weekdays",
 		`{"years":{"26":{}}}`:                 `years.26: "26" is not a year`,
 		`{"years":{"2026":{"holiday":[]}}}`:   "years.2026.holiday: unknown member",
-		`{"years":{"2026":{"holidays":["2024-01-01"]}}}`:                                                     "2024-01-01 is not near the year 2026",
-		`{"years":{"2026":{"holidays":["2026-01-01/2026-01-05"],"workdays":["2026-01-04"]}}}`:                "years.2026.workdays: 2026-01-04 is a holiday as well",
-		`{"rules":[{"rule":"FREQ=YEARLY"}]}`:                                                                 "rules.0.from: missing",
-		`{"rules":[{"from":"2026-01-01","rule":"FREQ=HOURLY"}]}`:                                             "a calendar is of days",
-		`{"rules":[{"from":"2026-01-01","rule":"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"}]}`:                     "never comes",
-		`{"rules":[{"from":"2026-01-01","rule":"FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"}]}`:                      "never comes",
-		`{"rules":[{"from":"2026-01-01","rule":"FREQ=YEARLY;INTERVAL=0"}]}`:                                  "INTERVAL from 1 to 1000",
-		`{"rules":[{"from":"2026-01-01","rule":"FREQ=YEARLY;INTERVAL=9223372036854775807"}]}`:                "INTERVAL from 1 to 1000",
-		`{"rules":[{"from":"2026-01-01","rule":"BYMONTH=1"}]}`:                                               "",
-		`{"rules":[{"from":"2026-01-01","rule":"FREQ=YEARLY","days":400}]}`:                                  "rules.0.days: out of range (1-366)",
-		`{"union":[{"union":[{"union":[{"union":[{"union":[{"union":[{"union":[{"union":[{}]}]}]}]}]}]}]}]}`: "nested more than 8 deep",
-		`{"without":{"dates":["x"]}}`:                                                                        "without.dates.0",
-		`[{"year":2026}]`:                                                                                    "not an object with the members year and days",
-		`{"year":2026,"days":[{"date":"2026-01-01"}]}`:                                                       "days.0.isOffDay: missing",
+		`{"years":{"2026":{"holidays":["2024-01-01"]}}}`:                                                                               "2024-01-01 is not near the year 2026",
+		`{"years":{"2026":{"holidays":["2026-01-01/2026-01-05"],"workdays":["2026-01-04"]}}}`:                                          "years.2026.workdays: 2026-01-04 is a holiday as well",
+		`{"years":{"2026":{"workdays":["2025-12-28"]},"2025":{"holidays":["2025-12-27/2026-01-02"]}}}`:                                 "years.2026.workdays: 2025-12-28 is a holiday of the year 2025",
+		`[{"year":2026,"days":[{"date":"2026-01-04","isOffDay":false}]},{"year":2026,"days":[{"date":"2026-01-04","isOffDay":true}]}]`: "2026-01-04 is a holiday as well",
+		`{"rules":[{"rule":"FREQ=YEARLY"}]}`:                                                                                           "rules.0.from: missing",
+		`{"rules":[{"from":"2026-01-01","rule":"FREQ=HOURLY"}]}`:                                                                       "a calendar is of days",
+		`{"rules":[{"from":"2026-01-01","rule":"FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"}]}`:                                               "never comes",
+		`{"rules":[{"from":"2026-01-01","rule":"FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"}]}`:                                                "never comes",
+		`{"rules":[{"from":"2026-01-01","rule":"FREQ=YEARLY;INTERVAL=0"}]}`:                                                            "INTERVAL from 1 to 1000",
+		`{"rules":[{"from":"2026-01-01","rule":"FREQ=YEARLY;INTERVAL=9223372036854775807"}]}`:                                          "INTERVAL from 1 to 1000",
+		`{"rules":[{"from":"2026-01-01","rule":"BYMONTH=1"}]}`:                                                                         "",
+		`{"rules":[{"from":"2026-01-01","rule":"FREQ=YEARLY","days":400}]}`:                                                            "rules.0.days: out of range (1-366)",
+		`{"union":[{"union":[{"union":[{"union":[{"union":[{"union":[{"union":[{"union":[{}]}]}]}]}]}]}]}]}`:                           "nested more than 8 deep",
+		`{"without":{"dates":["x"]}}`:                                                                                                  "without.dates.0",
+		`[{"year":2026}]`:                                                                                                              "not an object with the members year and days",
+		`{"year":2026,"days":[{"date":"2026-01-01"}]}`:                                                                                 "days.0.isOffDay: missing",
 		ics():                                                   "has no event",
 		ics("SUMMARY:x"):                                        "has no DTSTART",
 		ics("DTSTART:2026-05-01"):                               `line 5: DTSTART: "2026-05-01" is not a date that exists, such as 20261225`,
@@ -167,7 +169,8 @@ func TestCalendarsInWords(t *testing.T) {
 		`{"dates":["2026-01-01","2026-02-01","2026-03-01","2026-04-01","2026-05-01/2026-05-03"]}`: {
 			"5 dates and ranges from 2026-01-01 to 2026-05-03", "2026-01-01至2026-05-03之间的5个日期或时段"},
 		`{"years":{"2025":{"holidays":["2025-01-01"]},"2026":{"workdays":["2026-01-04"]}}}`: {
-			"Saturdays, Sundays and the holidays of 2025 to 2026, but for make-up working days", "周六、周日和2025至2026年的节假日（调休上班日除外）"},
+			"Saturdays, Sundays and the holidays of 2025 to 2026 (none are known of other years), but for make-up working days",
+			"周六、周日和2025至2026年（其他年份未收录）的节假日（调休上班日除外）"},
 		`{"rules":[{"from":"2026-01-01","rule":"FREQ=YEARLY"}],"union":[{"dates":["2026-01-01"]}]}`: {
 			"1 recurring event and 2026-01-01", "1个重复日程和2026-01-01"},
 	} {
@@ -187,6 +190,9 @@ func FuzzParse(f *testing.F) {
 		`{"dates":["2026-05-01","2026-12-24/2027-01-01"],"weekdays":["sat"],"yearly":["--07-04"],"without":{"dates":["2026-07-04"]}}`,
 		`{"years":{"2026":{"holidays":["2026-01-01"],"workdays":["2026-01-04"]}},"rules":[{"from":"2026-01-01","days":2,"rule":"FREQ=YEARLY;BYDAY=4TH;BYMONTH=11"}]}`,
 		`[{"year":2026,"days":[{"date":"2026-01-01","isOffDay":true}]}]`,
+		`{"union":[{"weekdays":["mon"],"without":{"yearly":["--02-29"]}},{"dates":["0001-01-02/9999-12-30"]}],"rules":[{"from":"2026-01-01","days":9,"rule":"FREQ=WEEKLY;INTERVAL=3;BYDAY=MO,TU;BYSETPOS=-1;WKST=SU"}]}`,
+		`{"rules":[{"from":"2026-01-01","rule":"FREQ=YEARLY;BYWEEKNO=53,-1;BYDAY=SU"},{"from":"2026-01-01","rule":"FREQ=MONTHLY;BYDAY=-6MO,5TU;COUNT=9"},{"from":"9999-12-30","rule":"FREQ=DAILY"}]}`,
+		ics("UID:a\nDTSTART:20260105T090000Z\nRRULE:FREQ=DAILY;INTERVAL=2;COUNT=5", "UID:a\nRECURRENCE-ID:20260107T090000Z\nDTSTART:20260108T090000Z\nRDATE:20260401T000000Z\nSTATUS:TENTATIVE"),
 		ics("DTSTART;TZID=Europe/Berlin:20260105T090000\nDURATION:PT1H\nRRULE:FREQ=MONTHLY;BYDAY=-1FR;UNTIL=20300101T000000Z\nEXDATE:20260130T090000"),
 	} {
 		f.Add([]byte(seed))
@@ -211,8 +217,11 @@ func FuzzParse(f *testing.F) {
 		if err != nil || string(second) != string(text) {
 			t.Fatalf("%s became %s %v", text, second, err)
 		}
-		if got, want := daysIn(again), daysIn(c); !slices.Equal(got, want) {
-			t.Fatalf("%s holds %v, was %v", text, got, want)
+		sameDays(t, string(text), c, again)
+		for _, in := range []ruqi.Language{ruqi.English, ruqi.Chinese} {
+			if words := c.Describe(in); len(words) > 5000 { // some ten items, of which each takes away some
+				t.Fatalf("%.200s is described in %d bytes", text, len(words))
+			}
 		}
 	})
 }

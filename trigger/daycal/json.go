@@ -15,8 +15,10 @@ import (
 
 // What a calendar may hold.
 const (
-	maxBytes = 1 << 20 // of its text: the holidays of a country for fifty years have a tenth of it
-	maxDepth = 8       // calendars within calendars; people write two
+	maxBytes  = 1 << 20 // of its text: the holidays of a country for fifty years have a tenth of it. So dates are at most 80,000
+	maxDepth  = 8       // calendars within calendars; people write two
+	maxParts  = 10_000  // calendars within one, all together: a calendar of calendars names a dozen. Each takes some 5 µs to read
+	maxFaults = 100     // that are told; nobody reads more
 )
 
 // weekdayNames are in the order of a week.
@@ -30,68 +32,93 @@ func Parse(data []byte) (*Calendar, error) {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
 	var faults ruqi.Faults
 	var c *Calendar
+	b := newBuilder()
 	if isCalendarFile(data) {
-		c = parseFile(data, &faults)
-	} else if listed, ok := parseYearFiles(data, &faults); ok {
+		c = parseFile(data, b, &faults)
+	} else if listed, ok := parseYearFiles(data, b, &faults); ok {
 		c = listed
 	} else {
 		faults = ruqi.Faults{}
-		left := work(maxWork)
-		c = parseObject(data, 1, &left, &faults)
+		b = newBuilder()
+		c = parseObject(data, 1, b, &faults)
+	}
+	if b.wrong >= maxFaults && b.parts <= maxParts {
+		faults.Add("", "", "more than %d faults; what follows was not read", maxFaults)
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
+	if err := c.checkSize(); err != nil {
+		return nil, err
+	}
+	if c.compile(b); b.fault != nil {
+		return nil, ruqi.Invalid("", "", "%v", b.fault)
+	}
 	return c, nil
 }
 
-func parseObject(data []byte, depth int, left *work, faults *ruqi.Faults) *Calendar {
+func parseObject(data []byte, depth int, b *builder, faults *ruqi.Faults) *Calendar {
 	c := &Calendar{}
-	defer c.compile()
 	if depth > maxDepth {
 		faults.Add("", "", "calendars are nested more than %d deep", maxDepth)
+		b.enough()
 		return c
 	}
 	o, err := object.Read(data, faults.Add)
 	if err != nil {
+		b.enough()
 		faults.Add("", string(data), "%v", err)
 		return c
 	}
-	c.dates = merged(readSpans(o, "dates", faults))
-	c.weekdays = readWeekdays(o, "weekdays", faults)
-	c.readYearly(o, faults)
-	c.readYears(o, faults)
-	c.readRules(o, left, faults)
+	c.dates = merged(readSpans(o, "dates", b, faults))
+	c.weekdays = readWeekdays(o, "weekdays", b, faults)
+	c.readYearly(o, b, faults)
+	c.readYears(o, b, faults)
+	c.readRules(o, b, faults)
 	if raw, ok := o.Raw("union"); ok {
 		var list []json.RawMessage
 		if err := json.Unmarshal(raw, &list); err != nil {
 			faults.Add("/union", string(raw), "not a list of calendars")
 		}
+		if b.parts += len(list); b.parts > maxParts {
+			faults.Add("/union", "", "more than %d calendars within one; dates, weekdays and rules are lists already", maxParts)
+			b.wrong = maxFaults // the rest is not read
+			return c
+		}
 		for i, item := range list {
-			c.union = append(c.union, below(object.Pointer("union", strconv.Itoa(i)), item, depth, left, faults))
+			if b.wrong >= maxFaults {
+				break // the rest is not read
+			}
+			c.union = append(c.union, below(object.Pointer("union", strconv.Itoa(i)), item, depth, b, faults))
 		}
 	}
 	if raw, ok := o.Raw("without"); ok {
-		c.without = below("/without", raw, depth, left, faults)
+		b.parts++
+		c.without = below("/without", raw, depth, b, faults)
 	}
 	o.Done("dates", "weekdays", "yearly", "years", "rules", "union", "without")
 	return c
 }
 
 // below reads a calendar within another.
-func below(pointer string, data []byte, depth int, left *work, faults *ruqi.Faults) *Calendar {
+func below(pointer string, data []byte, depth int, b *builder, faults *ruqi.Faults) *Calendar {
 	var inner ruqi.Faults
-	c := parseObject(data, depth+1, left, &inner)
+	c := parseObject(data, depth+1, b, &inner)
 	faults.Merge(pointer, inner.Err())
 	return c
 }
 
 // readSpans reads a list of dates and ranges.
-func readSpans(o *object.Object, name string, faults *ruqi.Faults) (list []span) {
+func readSpans(o *object.Object, name string, b *builder, faults *ruqi.Faults) (list []span) {
 	texts, _ := o.Texts(name)
 	for i, text := range texts {
 		s, err := parseSpan(text)
-		faults.Merge(object.Pointer(name, strconv.Itoa(i)), err)
+		if err != nil {
+			faults.Merge(object.Pointer(name, strconv.Itoa(i)), err)
+			if b.enough() {
+				return nil
+			}
+		}
 		list = append(list, s)
 	}
 	return list
@@ -111,12 +138,15 @@ func parseSpan(text string) (span, error) {
 	return span{from, to}, err
 }
 
-func readWeekdays(o *object.Object, name string, faults *ruqi.Faults) (mask uint8) {
+func readWeekdays(o *object.Object, name string, b *builder, faults *ruqi.Faults) (mask uint8) {
 	texts, _ := o.Texts(name)
 	for i, text := range texts {
 		n := slices.Index(weekdayNames, strings.ToLower(text))
 		if n < 0 {
 			faults.Add(object.Pointer(name, strconv.Itoa(i)), text, "%q is not one of %s", clip(text), strings.Join(weekdayNames, ", "))
+			if b.enough() {
+				break
+			}
 			continue
 		}
 		mask |= 1 << ((n + 1) % 7)
@@ -145,7 +175,7 @@ func parseYearDate(text string) (yearDate, error) {
 }
 
 // readYearly reads --12-25 and --12-30/--01-02.
-func (c *Calendar) readYearly(o *object.Object, faults *ruqi.Faults) {
+func (c *Calendar) readYearly(o *object.Object, b *builder, faults *ruqi.Faults) {
 	texts, _ := o.Texts("yearly")
 	for i, text := range texts {
 		first, last, isRange := strings.Cut(text, "/")
@@ -156,6 +186,9 @@ func (c *Calendar) readYearly(o *object.Object, faults *ruqi.Faults) {
 		}
 		if err != nil {
 			faults.Merge(object.Pointer("yearly", strconv.Itoa(i)), err)
+			if b.enough() {
+				break
+			}
 			continue
 		}
 		for ; ; from = from.next() {
@@ -179,6 +212,56 @@ func (c *Calendar) MarshalJSON() ([]byte, error) {
 		Union    []*Calendar `json:"union,omitempty"`
 		Without  *Calendar   `json:"without,omitempty"`
 	}{c.dates.texts(), c.weekdayTexts(), c.yearlyTexts(), c.years, c.rules, c.union, c.without})
+}
+
+// checkSize refuses a calendar whose canonical form is longer than Parse takes, though the form that it was read from is not.
+func (c *Calendar) checkSize() error {
+	least, most := c.size()
+	if least <= maxBytes && most > maxBytes {
+		if text, err := c.MarshalJSON(); err == nil {
+			least = len(text)
+		}
+	}
+	if least <= maxBytes {
+		return nil
+	}
+	return ruqi.Invalid("", "", "a calendar of %d bytes when it is written out day by day; %d are the most", least, maxBytes)
+}
+
+// size returns bounds of the length of the canonical form.
+func (c *Calendar) size() (least, most int) {
+	const names = 100 // of all members, with what stands around their values
+	n := c.dates.size()
+	for _, days := range c.yearly {
+		n += bits.OnesCount32(days) * len(`"--12-25",`)
+	}
+	for _, y := range c.years {
+		n += y.holidays.size() + y.workdays.size()
+	}
+	for i := range c.rules {
+		n += len(c.rules[i].text()) + c.rules[i].except.size()
+	}
+	least = n
+	most = n + names + names*len(c.rules) + names*len(c.years)
+	for _, u := range c.union {
+		from, to := u.size()
+		least, most = least+from, most+to
+	}
+	if c.without != nil {
+		from, to := c.without.size()
+		least, most = least+from, most+to
+	}
+	return least, most
+}
+
+func (list spans) size() (n int) {
+	for _, s := range list {
+		n += len(`"2026-12-25",`)
+		if s.to > s.from {
+			n += len("/2026-12-25")
+		}
+	}
+	return n
 }
 
 // UnmarshalJSON reads what Parse does into a calendar that nobody else has yet.

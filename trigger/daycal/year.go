@@ -23,7 +23,7 @@ type workYear struct {
 const weekend = 1<<6 | 1<<0
 
 // readYears reads the member years. Where it is given, the weekend is Saturday and Sunday unless weekdays says otherwise.
-func (c *Calendar) readYears(o *object.Object, faults *ruqi.Faults) {
+func (c *Calendar) readYears(o *object.Object, b *builder, faults *ruqi.Faults) {
 	raw, ok := o.Any("years")
 	if !ok {
 		return
@@ -42,6 +42,9 @@ func (c *Calendar) readYears(o *object.Object, faults *ruqi.Faults) {
 		year, err := strconv.Atoi(m.Name)
 		if err != nil || len(m.Name) != 4 {
 			inner.Add(pointer, m.Name, "%q is not a year such as 2026", clip(m.Name))
+			if b.enough() {
+				break
+			}
 			continue
 		}
 		var own ruqi.Faults
@@ -49,8 +52,8 @@ func (c *Calendar) readYears(o *object.Object, faults *ruqi.Faults) {
 		if of, err := object.Read(m.Value, own.Add); err != nil {
 			own.Add("", string(m.Value), "not an object such as {\"holidays\":[…],\"workdays\":[…]}")
 		} else {
-			y.holidays = merged(readSpans(of, "holidays", &own))
-			y.workdays = merged(readSpans(of, "workdays", &own))
+			y.holidays = merged(readSpans(of, "holidays", b, &own))
+			y.workdays = merged(readSpans(of, "workdays", b, &own))
 			of.Done("holidays", "workdays")
 		}
 		if own.Err() == nil {
@@ -60,6 +63,9 @@ func (c *Calendar) readYears(o *object.Object, faults *ruqi.Faults) {
 		c.years = append(c.years, y)
 	}
 	slices.SortFunc(c.years, func(a, b workYear) int { return a.year - b.year })
+	if inner.Err() == nil {
+		c.checkYears(&inner)
+	}
 	faults.Merge("/years", inner.Err())
 }
 
@@ -81,8 +87,26 @@ func (y workYear) check(faults *ruqi.Faults) {
 	}
 }
 
+// checkYears refuses a day that one year has as a holiday and another as a working day: around New Year both lay it down.
+func (c *Calendar) checkYears(faults *ruqi.Faults) {
+	const near = 2 // years: the days of either are at most one away from its year
+	for i, y := range c.years {
+		for _, other := range c.years[max(0, i-near):min(len(c.years), i+near+1)] {
+			if other.year == y.year {
+				continue
+			}
+			for _, s := range y.workdays {
+				if both := other.holidays.next(s.from); both <= s.to {
+					faults.Add(object.Pointer(fmt.Sprintf("%04d", y.year), "workdays"), both.String(), "%s is a holiday of the year %d", both, other.year)
+				}
+			}
+		}
+	}
+}
+
 // Years returns the first and the last year for which holidays and working days are laid down, in this calendar or one of its union;
-// ok is false when it has no such years. In other years the weekend alone counts.
+// ok is false when it has no such years. In other years, also those that are left out between the two, the weekend alone counts; Describe
+// says so.
 func (c *Calendar) Years() (first, last int, ok bool) {
 	if n := len(c.years); n > 0 {
 		first, last, ok = c.years[0].year, c.years[n-1].year, true
@@ -125,7 +149,7 @@ func (list yearsJSON) MarshalJSON() ([]byte, error) {
 //	{"year":2026,"days":[{"name":"New Year","date":"2026-01-01","isOffDay":true}]}
 //
 // ok is false when the text has another form.
-func parseYearFiles(data []byte, faults *ruqi.Faults) (c *Calendar, ok bool) {
+func parseYearFiles(data []byte, b *builder, faults *ruqi.Faults) (c *Calendar, ok bool) {
 	var list []json.RawMessage
 	listed := len(data) > 0 && data[0] == '['
 	if !listed {
@@ -145,28 +169,34 @@ func parseYearFiles(data []byte, faults *ruqi.Faults) (c *Calendar, ok bool) {
 		if err != nil || !o.Has("year") || !o.Has("days") {
 			if listed {
 				faults.Add(pointer, string(item), "not an object with the members year and days")
+				if b.enough() {
+					break
+				}
 				continue
 			}
 			return nil, false
 		}
-		readYearFile(o, years, &inner)
+		readYearFile(o, years, b, &inner)
 		faults.Merge(pointer, inner.Err())
 	}
 	c = &Calendar{weekdays: weekend}
+	good := faults.Err() == nil
 	for _, number := range slices.Sorted(maps.Keys(years)) {
 		y := years[number]
 		y.holidays, y.workdays = merged(y.holidays), merged(y.workdays)
-		if faults.Err() == nil {
+		if good {
 			y.check(faults)
 		}
 		c.years = append(c.years, *y)
 	}
-	c.compile()
+	if good {
+		c.checkYears(faults)
+	}
 	return c, true
 }
 
 // readYearFile reads one object of parseYearFiles; what else it says is for people.
-func readYearFile(o *object.Object, years map[int]*workYear, faults *ruqi.Faults) {
+func readYearFile(o *object.Object, years map[int]*workYear, b *builder, faults *ruqi.Faults) {
 	number, _ := o.Int("year")
 	if number < 1 || number > 9998 {
 		faults.Add("/year", strconv.FormatInt(number, 10), "%d is not a year such as 2026", number)
@@ -187,6 +217,9 @@ func readYearFile(o *object.Object, years map[int]*workYear, faults *ruqi.Faults
 		day, err := object.Read(item, inner.Add)
 		if err != nil {
 			faults.Add(object.Pointer("days", strconv.Itoa(i)), string(item), "not an object")
+			if b.enough() {
+				return
+			}
 			continue
 		}
 		date, ok := object.Parse(day, "date", "a date", ParseDay)
@@ -202,6 +235,11 @@ func readYearFile(o *object.Object, years map[int]*workYear, faults *ruqi.Faults
 		} else {
 			years[year].workdays = append(years[year].workdays, span{date, date})
 		}
-		faults.Merge(object.Pointer("days", strconv.Itoa(i)), inner.Err())
+		if err := inner.Err(); err != nil {
+			faults.Merge(object.Pointer("days", strconv.Itoa(i)), err)
+			if b.enough() {
+				return
+			}
+		}
 	}
 }
