@@ -131,7 +131,9 @@ func (f *Faults) Merge(prefix string, err error) {
 func (f *Faults) mergeNew(more []Fault) {
 	told := f.list
 	for _, fault := range more {
-		if !slices.ContainsFunc(told, func(t Fault) bool { return object.Within(t.Pointer, fault.Pointer) || object.Within(fault.Pointer, t.Pointer) }) {
+		if !slices.ContainsFunc(told, func(t Fault) bool {
+			return object.Within(t.Pointer, fault.Pointer) || object.Within(fault.Pointer, t.Pointer)
+		}) {
 			f.list = append(f.list, fault)
 		}
 	}
