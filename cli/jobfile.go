@@ -46,6 +46,9 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 		all[i] = checked{d, d.Check(registry)}
 		faults = append(faults, all[i].faults...)
 	}
+	if onConflict == "" || onConflict == ruqi.Fail {
+		faults = append(faults, jobfile.CheckTwins(documents)...) // the second would be refused when the first is added
+	}
 	if err := p.take(all); err != nil {
 		return err
 	}

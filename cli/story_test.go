@@ -147,6 +147,14 @@ func TestAFileOfJobs(t *testing.T) {
 		has(t, got.errors, path+":6:1: priority:", `:13:40: task.user: there is no user "nobody-of-that-name"`, ":16:1: colour: ", ":17:1: trigger")
 	}
 	s.fails(3, "ok", "job", "get", "ok") // one of the file's own is not there
+	if err := os.WriteFile(path, []byte("id: twin\n"+more+"id: twin\n"+more), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.fails(2, path+":5:1: id: \"twin\" stands also at "+path+":1:1", "job", "add", "--file", path)
+	s.fails(3, "twin", "job", "get", "twin")
+	if got := s.ok("job", "add", "--file", path, "--on-conflict", "keep"); !strings.Contains(got, "created twin") || !strings.Contains(got, "kept twin") {
+		t.Errorf("twins that may be: %s", got)
+	}
 }
 
 func TestOddNamesOnTheCommandLine(t *testing.T) { // NM01, NM03, NM05, XI01

@@ -175,17 +175,24 @@ func without(value any, pointer string, parts []string) any {
 // CheckIDs refuses jobs without an id, which could not be found again, and ids that stand twice, naming both places.
 func CheckIDs(documents []*Document) []error {
 	var faults []error
+	for _, d := range documents {
+		if d.value != nil && d.value["id"] == nil && !d.hides("/id", d.unread) {
+			faults = append(faults, d.Fault("/id", "missing; a job that is applied again and again is known by its id"))
+		}
+	}
+	return append(faults, CheckTwins(documents)...)
+}
+
+// CheckTwins refuses ids that stand twice, naming both places.
+func CheckTwins(documents []*Document) []error {
+	var faults []error
 	first := map[string]*Document{}
 	for _, d := range documents {
-		id, given := d.value["id"].(string)
-		switch before := first[id]; {
-		case len(d.faults) > 0 && id == "":
-			// What is wrong with it is told.
-		case !given && d.value["id"] == nil:
-			faults = append(faults, d.Fault("/id", "missing; a job that is applied again and again is known by its id"))
-		case before != nil:
-			faults = append(faults, d.Fault("/id", fmt.Sprintf("%q stands also at %s", id, before.Where(""))))
-		case id != "":
+		switch id := d.ID(); {
+		case id == "":
+		case first[id] != nil:
+			faults = append(faults, d.Fault("/id", fmt.Sprintf("%q stands also at %s", id, first[id].Where(""))))
+		default:
 			first[id] = d
 		}
 	}

@@ -136,6 +136,9 @@ policy: {misfire_grace: 1ms, timeout: -1s, catchup_limit: 1001, max_instances: 5
 	if lines := strings.Count(got, "\n") + 1; lines != len(wants) {
 		t.Errorf("%d faults, want %d:\n%s", lines, len(wants), got)
 	}
+	if got := check(t, "name: *a\ntrigger: {kind: interval, every: 1h}\ntask: {kind: command, command: x}\n"); strings.Count(got, "\n") != 1 || !strings.Contains(got, "1:1: id: missing") {
+		t.Errorf("beside what cannot be read the missing id is not told:\n%s", got)
+	}
 	if got := check(t, "id: x\n<<: *a\npolicy: {jitter: 401d}\n"); strings.Contains(got, "missing") || strings.Count(got, "\n") != 1 {
 		t.Errorf("what a merge may have brought is told as missing:\n%s", got)
 	}
