@@ -118,7 +118,8 @@ func durationText(d *time.Duration) *string {
 }
 
 // DecodeJob reads a definition as a user writes it. It refuses members it does not know or that stand twice, and values it
-// does not accept, all at once, in an *InvalidError. What is left out is left at its zero value.
+// does not accept, those out of range included, all at once, in an *InvalidError. What is left out is left at its zero value. What takes a
+// scheduler to tell, such as the functions of a program or the next fire of a trigger, AddJob looks at.
 func (r *Registry) DecodeJob(data []byte) (JobSpec, error) { return r.decodeJob(data, true) }
 
 // decodeJob is lenient towards unknown members in stored rows: a newer release may have written them.
@@ -173,6 +174,9 @@ func (r *Registry) decodeJob(data []byte, strict bool) (JobSpec, error) {
 	}
 	if strict {
 		d.Done("id", "name", "description", "trigger", "task", "executor", "priority", "labels", "tags", "params", "policy")
+		var values Faults
+		spec.checkValues(&values)
+		faults.mergeNew(values.list)
 	}
 	return spec, faults.Err()
 }

@@ -104,9 +104,12 @@ func TestDecodeJobNamesEveryFault(t *testing.T) {
 		"faults of the parts": {`{"trigger":{"kind":"cron","expr":"61 * * * *"},"task":{"kind":"command"}}`, []string{"/task/command", "/trigger/expr"}},
 		"zeros that would mean a default": {`{"policy":{"catchup_limit":0,"kill_grace":"0s","max_instances":0,"max_runs":0,"timeout":"0s"}}`,
 			[]string{"/policy/catchup_limit", "/policy/kill_grace", "/policy/max_instances", "/policy/max_runs", "/policy/timeout"}},
-		"unknown kinds": {`{"trigger":{"kind":"moon"},"task":{"kind":"mail"}}`, []string{"/task/kind", "/trigger/kind"}},
-		"a version":     {`{"v":1}`, []string{"/v"}},
-		"missing kinds": {`{"trigger":{},"task":{}}`, []string{"/task/kind", "/trigger/kind"}},
+		"values out of range beside one of a wrong type": {`{"id":"..","name":7,"priority":2000000,"tags":[""],"params":{"a":"\u0000"},"policy":{"max_instances":1001,"jitter":"401d","overlap":"often","retry":{"max":101}}}`,
+			[]string{"/id", "/name", "/params/a", "/policy/jitter", "/policy/max_instances", "/policy/overlap", "/policy/retry/max", "/priority", "/tags/0"}},
+		"a limit beside none": {`{"policy":{"max_instances":3,"overlap":"allow"}}`, []string{"/policy/max_instances"}},
+		"unknown kinds":       {`{"trigger":{"kind":"moon"},"task":{"kind":"mail"}}`, []string{"/task/kind", "/trigger/kind"}},
+		"a version":           {`{"v":1}`, []string{"/v"}},
+		"missing kinds":       {`{"trigger":{},"task":{}}`, []string{"/task/kind", "/trigger/kind"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

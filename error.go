@@ -3,8 +3,10 @@ package ruqi
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/internal/text"
 )
 
@@ -122,6 +124,18 @@ func (f *Faults) Merge(prefix string, err error) {
 	for _, fault := range invalid.Faults {
 		fault.Pointer = prefix + fault.Pointer
 		f.list = append(f.list, fault)
+	}
+}
+
+// mergeNew takes over those faults that are of parts of which nothing is told yet: of what could not be read a value says nothing.
+func (f *Faults) mergeNew(more []Fault) {
+	told := f.list
+	for _, fault := range more {
+		if !slices.ContainsFunc(told, func(t Fault) bool {
+			return object.Within(t.Pointer, fault.Pointer) || object.Within(fault.Pointer, t.Pointer)
+		}) {
+			f.list = append(f.list, fault)
+		}
 	}
 }
 

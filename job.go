@@ -101,7 +101,7 @@ type Policy struct {
 	// after an outage; older ones are one missed row. 1 to 1,000; 0: 100.
 	CatchupLimit int
 	// MaxInstances bounds the active runs of the job over all instances of the
-	// store. 1 to 1,000; 0: 1. With OverlapAllow it does not count.
+	// store. 1 to 1,000; 0: 1. With OverlapAllow it does not count, and more than 1 is refused.
 	MaxInstances int
 	// Overlap says what happens at MaxInstances. Empty: OverlapSkip.
 	Overlap Overlap

@@ -72,6 +72,8 @@ type Status struct {
 	// Running and Queued count runs in the store.
 	Running, Queued int64
 	Slots           map[string]SlotUse
+	// Needs is what it can run, as in Instance.
+	Needs []string
 	// EventsDropped counts events that slow listeners missed.
 	EventsDropped int64
 	Release       string

@@ -336,7 +336,7 @@ func (s *Scheduler) Ready(ctx context.Context) error {
 func (s *Scheduler) Status(ctx context.Context) (Status, error) {
 	status := Status{
 		Instance: s.options.Instance, State: s.stateName(), Store: s.location,
-		Slots: s.runs.use(), EventsDropped: s.listeners.dropped.Load(),
+		Slots: s.runs.use(), Needs: s.registry.Needs(), EventsDropped: s.listeners.dropped.Load(),
 		Release: s.options.Release, Zone: s.options.Zone.String(), Zones: s.zones.String(), Jobs: map[JobState]int64{},
 	}
 	status.CheckTime, status.NextWakeup = s.looks.last()

@@ -90,6 +90,10 @@ func (p Policy) check(faults *Faults) {
 	within("catchup_limit", int64(p.CatchupLimit), 1, maxCatchup)
 	within("max_instances", int64(p.MaxInstances), 1, maxConcurrent)
 	within("max_runs", p.MaxRuns, 0, 1<<53)
+	if p.Overlap == OverlapAllow && p.MaxInstances > 1 {
+		// 1 is the default, and written out in every definition that is shown.
+		faults.Add("/policy/max_instances", fmt.Sprint(p.MaxInstances), "overlap allow knows no limit; leave max_instances out, or take overlap skip or queue, which keep to it")
+	}
 	if !slices.Contains(overlaps(), p.Overlap) {
 		faults.Add("/policy/overlap", string(p.Overlap), "unknown word; accepted are skip, queue, queue_one, cancel_running and allow")
 	}
@@ -104,6 +108,38 @@ func (p Policy) check(faults *Faults) {
 	}
 }
 
+// checkValues checks what a definition says of itself; what is left out is no fault. params reports whether those can be given to a task.
+func (spec *JobSpec) checkValues(faults *Faults) (params bool) {
+	given := func(pointer, text string) {
+		if text != "" {
+			checkText(faults, pointer, text, maxText)
+		}
+	}
+	given("/id", spec.ID)
+	if spec.ID == "." || spec.ID == ".." {
+		faults.Add("/id", spec.ID, "%q is no id: it would be lost in a path", spec.ID)
+	}
+	given("/name", spec.Name)
+	if n := utf8.RuneCountInString(spec.Description); n > maxDescription || !utf8.ValidString(spec.Description) {
+		faults.Add("/description", spec.Description, "accepted is UTF-8 text of at most %d characters", maxDescription)
+	}
+	checkWords(faults, *spec)
+	switch err := checkParams(spec.Params); {
+	case err != nil:
+		faults.Merge("/params", err)
+	case len(spec.Params) > maxParams:
+		faults.Add("/params", "", "%d bytes; accepted are at most %d", len(spec.Params), maxParams)
+	default:
+		params = true
+	}
+	given("/executor", spec.Executor)
+	if spec.Priority < -maxPriority || spec.Priority > maxPriority {
+		faults.Add("/priority", fmt.Sprint(spec.Priority), "out of range (-%d to %d)", maxPriority, maxPriority)
+	}
+	spec.Policy.WithDefaults().check(faults)
+	return params
+}
+
 // complete checks a definition, all faults at once, and fills in what is open. Its trigger
 // is bound for the check alone: what it is really bound with is known only within the store's step. was is the task
 // that the job has had until now, nil for none: it is not vetted again.
@@ -113,30 +149,13 @@ func (s *Scheduler) complete(spec JobSpec, was Task) (JobSpec, error) {
 	if spec.ID == "" {
 		spec.ID = strings.ToLower(rand.Text())
 	}
-	checkText(&faults, "/id", spec.ID, maxText)
-	if spec.ID == "." || spec.ID == ".." {
-		faults.Add("/id", spec.ID, "%q is no id: it would be lost in a path", spec.ID)
-	}
 	if spec.Name == "" {
 		spec.Name = spec.ID
 	}
-	checkText(&faults, "/name", spec.Name, maxText)
-	if n := utf8.RuneCountInString(spec.Description); n > maxDescription || !utf8.ValidString(spec.Description) {
-		faults.Add("/description", spec.Description, "accepted is UTF-8 text of at most %d characters", maxDescription)
-	}
-	checkWords(&faults, spec)
-	if err := checkParams(spec.Params); err != nil {
-		faults.Merge("/params", err)
-	} else if len(spec.Params) > maxParams {
-		faults.Add("/params", "", "%d bytes; accepted are at most %d", len(spec.Params), maxParams)
-	} else {
+	spec.Policy = spec.Policy.WithDefaults()
+	if spec.checkValues(&faults) {
 		faults.Merge("/params", s.registry.checkCall(spec.Task, spec.Params))
 	}
-	if spec.Priority < -maxPriority || spec.Priority > maxPriority {
-		faults.Add("/priority", fmt.Sprint(spec.Priority), "out of range (-%d to %d)", maxPriority, maxPriority)
-	}
-	spec.Policy = spec.Policy.WithDefaults()
-	spec.Policy.check(&faults)
 	spec.Task, spec.Executor = s.completeTask(&faults, spec, was)
 	var unresolved error
 	if !isNil(spec.Trigger) {
@@ -166,8 +185,8 @@ func (s *Scheduler) completeTask(faults *Faults, spec JobSpec, was Task) (Task, 
 	}
 	if spec.Executor == "" {
 		spec.Executor = executor.Pool()
+		checkText(faults, "/executor", spec.Executor, maxText) // an executor may have a wrong name
 	}
-	checkText(faults, "/executor", spec.Executor, maxText)
 	if f, ok := spec.Task.(*FuncTask); ok {
 		if len(f.args) > maxParams {
 			faults.Add("/task/args", "", "%d bytes; accepted are at most %d", len(f.args), maxParams)

@@ -125,7 +125,11 @@ func (a *app) diffCommand() *cobra.Command {
 // withPlan reads the files, asks the service what they would change, and goes on with that when nothing is wrong.
 func (a *app) withPlan(ctx context.Context, f *filesFlags, do func(*plan) error) error {
 	documents, faults := a.readFiles(f)
-	if len(documents) == 0 {
+	p := &plan{set: f.set, takeOver: f.takeOver}
+	if err := p.take(documents); err != nil {
+		return err
+	}
+	if len(p.steps) == 0 {
 		return jobfile.Join(faults)
 	}
 	c, err := a.connect()
@@ -133,8 +137,8 @@ func (a *app) withPlan(ctx context.Context, f *filesFlags, do func(*plan) error)
 		return errors.Join(append(faults, err)...)
 	}
 	defer c.Close()
-	p := &plan{client: c, set: f.set, takeOver: f.takeOver}
-	wrong, err := p.make(ctx, documents, f.prune && len(faults) == 0)
+	p.client = c
+	wrong, err := p.make(ctx, f.prune && len(faults) == 0)
 	if err != nil && len(faults) == 0 {
 		return errors.Join(err, errors.New("nothing was changed"))
 	}
@@ -155,8 +159,14 @@ func (a *app) withPlan(ctx context.Context, f *filesFlags, do func(*plan) error)
 	return do(p)
 }
 
-// readFiles reads all files, and returns the documents in which nothing is wrong, and what is wrong with the others.
-func (a *app) readFiles(f *filesFlags) (good []*jobfile.Document, faults []error) {
+// A checked document is one with what was found wrong in it without asking the service.
+type checked struct {
+	*jobfile.Document
+	faults []error
+}
+
+// readFiles reads all files, and returns the documents, and all that is wrong with them and the files.
+func (a *app) readFiles(f *filesFlags) (all []checked, faults []error) {
 	names, err := jobfile.Find(f.paths)
 	if err != nil {
 		faults = append(faults, err)
@@ -186,12 +196,10 @@ func (a *app) readFiles(f *filesFlags) (good []*jobfile.Document, faults []error
 		if given := d.Label(setLabel); given != "" && given != f.set {
 			wrong = append(wrong, d.Fault("/labels/ruqi.dev~1set", fmt.Sprintf("%q, but what says to which set a job belongs is --set", given)))
 		}
-		if len(wrong) == 0 {
-			good = append(good, d)
-		}
+		all = append(all, checked{d, wrong})
 		faults = append(faults, wrong...)
 	}
-	return good, append(faults, twice...)
+	return all, append(faults, twice...)
 }
 
 // An action is what is to become of a job.
@@ -206,9 +214,11 @@ const (
 
 // A step is what is done to one job.
 type step struct {
-	id     string
-	doc    *jobfile.Document // nil: it is to be removed
-	text   json.RawMessage   // the definition
+	id   string
+	doc  *jobfile.Document // nil: it is to be removed
+	text json.RawMessage   // the definition
+	// keep picks from what the service finds wrong what does not come of parts that text is without; nil: it is whole.
+	keep   func([]error) []error
 	action action
 	before *ruqi.Job // nil: there is none
 	after  ruqi.Job

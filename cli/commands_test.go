@@ -342,6 +342,15 @@ func TestAServiceWithoutCommandsTakesNone(t *testing.T) {
 	if status != 422 || !strings.Contains(text, "this service runs no commands") || !strings.Contains(text, "/task/kind") {
 		t.Errorf("%d: %s", status, text)
 	}
+	for _, args := range [][]string{{"status"}, {"instance", "list"}} {
+		if got := s.ok(args...); !strings.Contains(got, "commands are off") || strings.Contains(got, "command 0") || strings.Contains(got, "command 8") {
+			t.Errorf("%v tells of slots that nothing can have:\n%s", args, got)
+		}
+	}
+	if got := s.ok("status", "-o", "json"); !strings.Contains(got, `"webhook"`) || strings.Contains(got, `"command"
+`) {
+		t.Errorf("what it can run:\n%s", got)
+	}
 	s.fails(2, "this service runs no commands", "job", "add", "y", "--every", "1h", "--command", "true")
 	if got := s.ok("job", "get", "old"); !strings.Contains(got, "parked") || !strings.Contains(got, "echo old") {
 		t.Errorf("the old job:\n%s", got)

@@ -20,6 +20,7 @@ type crontabFile struct {
 	system bool
 	user   string // of a table in a spool, named after its user
 	listed bool   // it was found in a folder, and not named itself
+	from   string // its place, by which it is known again: an absolute path, or whose standard input it is
 }
 
 // name is what readInput opens.
@@ -38,7 +39,7 @@ func (a *app) findCrontabs(names []string, f *crontabFlags) (tables []crontabFil
 	for _, name := range names {
 		if name == "-" {
 			source := crontab.IDPart(f.user)
-			tables = append(tables, crontabFile{shown: shownInput(name), source: source, system: f.system})
+			tables = append(tables, crontabFile{shown: shownInput(name), source: source, system: f.system, from: placeOf(inputOf(f.user))})
 			continue
 		}
 		info, err := os.Stat(name)
@@ -87,6 +88,7 @@ func tableAt(path string, f *crontabFlags) crontabFile {
 	if err != nil {
 		whole = path
 	}
+	t.from = placeOf(whole)
 	dir := filepath.ToSlash(filepath.Dir(whole))
 	t.system = base == "crontab" && filepath.Base(dir) == "etc" || filepath.Base(dir) == "cron.d"
 	for _, spool := range []string{"/spool/cron", "/cron/crontabs", "/cron/tabs"} {
@@ -98,6 +100,26 @@ func tableAt(path string, f *crontabFlags) crontabFile {
 		t.system = f.system
 	}
 	return t
+}
+
+// placeOf is a place as a label holds it: its end, where it is longer.
+func placeOf(path string) string {
+	text := []rune(escape(path))
+	if n := len(text) - longestSet; n > 0 {
+		text = text[n:]
+	}
+	return string(text)
+}
+
+// inputOf says whose table standard input is: that of the user who was named, else of the one who brings it.
+func inputOf(name string) string {
+	if entry, err := user.Current(); name == "" && err == nil {
+		name = entry.Username
+	}
+	if name == "" {
+		return "standard input"
+	}
+	return "standard input of " + name
 }
 
 // isUser returns a function that tells users of this host whose names are no programs.

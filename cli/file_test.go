@@ -61,15 +61,15 @@ func TestAllFaultsOfAJobFileAreToldAtOnce(t *testing.T) {
 		goodJob + "---\n- x\n---\nid: d\ntrigger: {kind: interval, every: often}\ntask: {kind: command, command: x}\n"
 	got := run(t, unreachable, text, "job", "add", "--file", "-")
 	for _, want := range []string{
-		"input:2:1: \"id\" stands twice", "input:3:1: priority: JSON has no such number", "input:7:23: trigger.expr: ", "input:10:3: policy.timeout: ",
+		"input:2:1: \"id\" stands twice", "input:3:1: priority: JSON has no such number", "input:4:1: colour: ", "input:1:1: trigger: missing", "input:1:1: task: missing", "input:7:23: trigger.expr: ", "input:10:3: policy.timeout: ",
 		"input:11:3: policy.grace: ", "a list; several jobs", "trigger.every: ",
 	} {
 		if strings.Count(got.errors, want) != 1 {
 			t.Errorf("%q is not told once:\n%s", want, got.errors)
 		}
 	}
-	if lines := strings.Count(got.errors, "\n"); got.status != 2 || got.out != "" || lines != 7 {
-		t.Errorf("exit %d and %d lines, want 2 and 7:\n%s", got.status, lines, got.errors)
+	if lines := strings.Count(got.errors, "\n"); got.status != 2 || got.out != "" || lines != 10 {
+		t.Errorf("exit %d and %d lines, want 2 and 10:\n%s", got.status, lines, got.errors)
 	}
 	if got := run(t, unreachable, strings.Repeat("colour: red\n---\n", 1000), "job", "add", "--file", "-"); !strings.Contains(got.errors, " more faults\n") || strings.Count(got.errors, "\n") > 60 {
 		t.Errorf("of a thousand faults it tells %d lines", strings.Count(got.errors, "\n"))

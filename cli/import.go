@@ -18,7 +18,6 @@ import (
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/cli/kubernetes"
-	"github.com/ruqi-dev/ruqi/client"
 )
 
 func (a *app) importCommand() *cobra.Command {
@@ -140,26 +139,26 @@ func (a *app) importJobs(ctx context.Context, found kubernetes.Result, dryRun bo
 			return err
 		}
 		defer c.Close()
-		for _, job := range found.Jobs {
-			text, err := encode(job.Definition)
-			if err != nil {
+		definitions := make([]json.RawMessage, len(found.Jobs))
+		for i, job := range found.Jobs {
+			if definitions[i], err = encode(job.Definition); err != nil {
 				return err
 			}
-			added, how, err := replaceOne(ctx, c, text)
+		}
+		outcomes, failed := addInBatches(ctx, c, definitions, func(int) ruqi.OnConflict { return ruqi.Replace })
+		for i, o := range outcomes {
 			var invalid *ruqi.InvalidError
-			if errors.As(err, &invalid) {
+			switch {
+			case errors.As(o.fault, &invalid):
 				for _, f := range invalid.Faults {
-					a.say("%s: CronJob %s: %s: %s", job.Where, job.Definition["id"], f.Pointer, f.Message)
+					a.say("%s: CronJob %s: %s: %s", found.Jobs[i].Where, found.Jobs[i].Definition["id"], f.Pointer, f.Message)
 				}
 				refused++
-				continue
+			case o.how != "":
+				jobs, done = append(jobs, o.job), append(done, o.how)
 			}
-			if err != nil {
-				return errors.Join(err, a.printChanged(jobs, done...))
-			}
-			jobs, done = append(jobs, added), append(done, how)
 		}
-		if err := a.printChanged(jobs, done...); err != nil {
+		if err := errors.Join(failed, a.printChanged(jobs, done...)); err != nil {
 			return err
 		}
 	}
@@ -167,26 +166,6 @@ func (a *app) importJobs(ctx context.Context, found kubernetes.Result, dryRun bo
 		return errNotAll
 	}
 	return nil
-}
-
-// replaceOne adds a job or puts it in the place of the one there is, and says what that came to: a batch tells whether anything changed.
-func replaceOne(ctx context.Context, c *client.Client, definition json.RawMessage) (ruqi.Job, string, error) {
-	all, err := c.AddDefinitions(ctx, []json.RawMessage{definition}, ruqi.Replace)
-	if err != nil {
-		return ruqi.Job{}, "", err
-	}
-	return all[0].Job, howAdded(all[0]), all[0].Err
-}
-
-// howAdded is what a job that was to be replaced has become.
-func howAdded(a ruqi.Addition) string {
-	switch {
-	case a.Added == ruqi.Created:
-		return "created"
-	case a.Changed:
-		return "changed"
-	}
-	return "unchanged"
 }
 
 // say tells of something on standard error. What it says may come from files of others.

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +23,7 @@ import (
 type crontabFlags struct {
 	user, zone, overlap, prefix, dialect string
 	userGiven, system, systemGiven       bool
-	catchUp, dryRun                      bool
+	catchUp, dryRun, takeOver            bool
 }
 
 func (a *app) importCrontabCommand() *cobra.Command {
@@ -35,7 +34,7 @@ func (a *app) importCrontabCommand() *cobra.Command {
 		Long: "Makes a job of each line in the files (- for standard input; of a folder all tables whose names cron would read): its times, its command with the\n" +
 			"variables of the lines above it, and what stands behind a % as its input. What means something else here is named, and so is each line that cannot be\n" +
 			"taken, as FILE:LINE; the others are added, and the exit status is then 1. A job of the same id from the same table is replaced, so that importing\n" +
-			"twice changes nothing. Lines of /etc/crontab and of the files in a folder cron.d name their user, elsewhere with --system.",
+			"twice changes nothing; a table with ids of jobs that came from another file is refused. Lines of /etc/crontab and of the files in a folder cron.d name their user, elsewhere with --system.",
 		Example: "  crontab -l | ruqi import crontab -\n  ruqi import crontab /etc/crontab /etc/cron.d --dry-run\n" +
 			"  ruqi import crontab web1/crontab --system --prefix web1/ --tz Europe/Berlin",
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -57,6 +56,7 @@ func (a *app) importCrontabCommand() *cobra.Command {
 	flags.StringVar(&f.overlap, "overlap", "allow", "`what` a fire does while the run before goes on: allow, as in cron, or skip")
 	flags.StringVar(&f.prefix, "prefix", "", "`text` in front of the jobs' ids, such as web1/")
 	flags.StringVar(&f.dialect, "dialect", "crontab", "`dialect` of the five fields: crontab, or ruqi for tables of APScheduler, where weekday 0 is Monday and both day fields must match")
+	flags.BoolVar(&f.takeOver, "take-over", false, "take jobs that came from another file of the same name")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "add nothing; write what would be added as a job file")
 	return cmd
 }
@@ -80,7 +80,11 @@ func (f *crontabFlags) check() error {
 type lineJob struct {
 	crontab.Job
 	where string
+	table *crontabFile
 }
+
+// pathLabel is the label that says which file a job came from, as crontabFile.from has it: files in several places have one name.
+const pathLabel = "crontab.path"
 
 func (a *app) importCrontabs(ctx context.Context, names []string, f *crontabFlags) error {
 	if err := f.check(); err != nil {
@@ -94,7 +98,8 @@ func (a *app) importCrontabs(ctx context.Context, names []string, f *crontabFlag
 	var all []lineJob
 	places := map[string]string{}
 	home, known := a.homes(), isUser()
-	for _, t := range tables {
+	for i := range tables {
+		t := &tables[i]
 		data, err := a.readInput(t.name())
 		if err != nil && t.listed {
 			a.say("%v", err)
@@ -130,7 +135,10 @@ func (a *app) importCrontabs(ctx context.Context, names []string, f *crontabFlag
 				continue
 			}
 			places[job.ID] = where
-			all = append(all, lineJob{job, where})
+			if labels, ok := job.Definition["labels"].(map[string]string); ok {
+				labels[pathLabel] = t.from
+			}
+			all = append(all, lineJob{job, where, t})
 		}
 	}
 	if f.dryRun {
@@ -175,20 +183,6 @@ func (a *app) sayFaults(job lineJob, invalid *ruqi.InvalidError) {
 	}
 }
 
-// An outcome is what became of one job.
-type outcome struct {
-	job   ruqi.Job
-	how   string // created, changed, unchanged; empty: it was not taken
-	fault error
-}
-
-// Jobs are added in batches: a request and a step of the store for each job would be most of the work.
-const (
-	importBatch   = 100       // jobs; a step of the store then takes some 10 ms
-	importBytes   = 512 << 10 // bytes of a batch, which is added to one job more; half of what the service takes
-	importWorkers = 4         // batches under way: while one is written, others are read
-)
-
 // addLines adds the jobs and tells of it.
 func (a *app) addLines(ctx context.Context, all []lineJob, tables []crontabFile, refused int, f *crontabFlags) error {
 	c, err := a.connect()
@@ -200,7 +194,23 @@ func (a *app) addLines(ctx context.Context, all []lineJob, tables []crontabFile,
 	if err != nil {
 		return err
 	}
-	outcomes, failed := addAll(ctx, c, all, there)
+	if !f.takeOver {
+		var others int
+		all, others = a.refuseOthers(all, there)
+		refused += others
+	}
+	definitions := make([]json.RawMessage, len(all))
+	for i, job := range all {
+		if definitions[i], err = encode(job.Definition); err != nil {
+			return err
+		}
+	}
+	outcomes, failed := addInBatches(ctx, c, definitions, func(i int) ruqi.OnConflict {
+		if _, before := there[all[i].ID]; before {
+			return ruqi.Replace // only what came from a crontab before is
+		}
+		return ruqi.Fail
+	})
 	var jobs []ruqi.Job
 	var done []string
 	counts := map[string]int{}
@@ -298,6 +308,38 @@ func tellPolicies(tell func(string, ...any), all []lineJob, f *crontabFlags, zon
 	}
 }
 
+// refuseOthers leaves out tables that have ids of jobs that came from another file, and tells how many jobs these are: taken, they would
+// make one table of two.
+func (a *app) refuseOthers(all []lineJob, there map[string]ruqi.Job) (rest []lineJob, refused int) {
+	first := map[*crontabFile]string{} // the id of which it is told
+	others := map[*crontabFile]int{}
+	for _, job := range all {
+		if path := there[job.ID].Labels[pathLabel]; path != "" && path != job.table.from {
+			if others[job.table]++; first[job.table] == "" {
+				first[job.table] = job.ID
+			}
+		}
+	}
+	told := map[*crontabFile]bool{}
+	rest = slices.DeleteFunc(all, func(job lineJob) bool {
+		id, is := first[job.table]
+		if is && !told[job.table] {
+			told[job.table] = true
+			more := ""
+			if n := others[job.table] - 1; n > 0 {
+				more = fmt.Sprintf(" (and %d more)", n)
+			}
+			a.say("%s: not taken: the job %s%s came from %s; --prefix gives the jobs of this table other ids, --take-over puts them in the place of those",
+				job.table.shown, id, more, there[id].Labels[pathLabel])
+		}
+		if is {
+			refused++
+		}
+		return is
+	})
+	return rest, refused
+}
+
 // sayGone names jobs that came from the tables and are not in them any more. They are left as they are: a line may have been taken out
 // because its job lives here now.
 func (a *app) sayGone(there map[string]ruqi.Job, all []lineJob, tables []crontabFile, f *crontabFlags) {
@@ -307,7 +349,8 @@ func (a *app) sayGone(there map[string]ruqi.Job, all []lineJob, tables []crontab
 	}
 	for _, id := range slices.Sorted(maps.Keys(there)) {
 		source := there[id].Labels[crontab.Tag]
-		read := slices.ContainsFunc(tables, func(t crontabFile) bool { return sourceOf(t) == source })
+		path := there[id].Labels[pathLabel]
+		read := slices.ContainsFunc(tables, func(t crontabFile) bool { return sourceOf(t) == source && (path == "" || path == t.from) })
 		if !in[id] && read && strings.HasPrefix(id, f.prefix+source+"/") {
 			a.say("%s came from %s and is not taken from it now; it goes on until it is removed: ruqi job remove", id, source)
 		}
@@ -319,88 +362,4 @@ func crontabJobs(ctx context.Context, c *client.Client) (map[string]ruqi.Job, er
 	jobs := map[string]ruqi.Job{}
 	err := eachJob(ctx, c, ruqi.JobQuery{Tags: []string{crontab.Tag}}, func(job ruqi.Job) { jobs[job.ID] = job })
 	return jobs, err
-}
-
-// addAll adds the jobs, some batches at a time, and returns what became of each. It stops when the service fails; the error says how.
-func addAll(ctx context.Context, c *client.Client, all []lineJob, there map[string]ruqi.Job) ([]outcome, error) {
-	outcomes := make([]outcome, len(all))
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	todo := make(chan batch)
-	var workers sync.WaitGroup
-	for range importWorkers {
-		workers.Go(func() {
-			for b := range todo {
-				if err := b.add(ctx, c, outcomes); err != nil {
-					stop(err)
-				}
-			}
-		})
-	}
-	err := eachBatch(all, there, func(b batch) bool {
-		select {
-		case todo <- b:
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	})
-	close(todo)
-	workers.Wait()
-	return outcomes, errors.Join(err, context.Cause(ctx))
-}
-
-// A batch is some of the jobs: new ones, or such as came from a crontab before. Only these are replaced.
-type batch struct {
-	definitions []json.RawMessage
-	places      []int
-	bytes       int
-	onConflict  ruqi.OnConflict
-}
-
-// eachBatch parts the jobs into batches until do returns false.
-func eachBatch(all []lineJob, there map[string]ruqi.Job, do func(batch) bool) error {
-	fresh, known := batch{onConflict: ruqi.Fail}, batch{onConflict: ruqi.Replace}
-	for i, job := range all {
-		text, err := encode(job.Definition)
-		if err != nil {
-			return err
-		}
-		b := &fresh
-		if _, before := there[job.ID]; before {
-			b = &known
-		}
-		b.definitions, b.places, b.bytes = append(b.definitions, text), append(b.places, i), b.bytes+len(text)
-		if len(b.places) == importBatch || b.bytes > importBytes {
-			if !do(*b) {
-				return nil
-			}
-			*b = batch{onConflict: b.onConflict}
-		}
-	}
-	for _, b := range []batch{fresh, known} {
-		if len(b.places) > 0 && !do(b) {
-			return nil
-		}
-	}
-	return nil
-}
-
-// add adds the jobs of the batch and notes what became of them.
-func (b *batch) add(ctx context.Context, c *client.Client, outcomes []outcome) error {
-	added, err := c.AddDefinitions(ctx, b.definitions, b.onConflict)
-	if err != nil {
-		return err
-	}
-	for n, a := range added {
-		how := howAdded(a)
-		switch {
-		case a.Err != nil && !errors.Is(a.Err, ruqi.ErrInvalid) && !errors.Is(a.Err, ruqi.ErrExists):
-			return a.Err
-		case a.Err != nil:
-			how = ""
-		}
-		outcomes[b.places[n]] = outcome{a.Job, how, a.Err}
-	}
-	return nil
 }

@@ -49,7 +49,11 @@ func instanceTable(list ruqi.InstanceList) *table {
 		}
 		var slots []string
 		for _, pool := range slices.Sorted(maps.Keys(i.Slots)) {
-			slots = append(slots, fmt.Sprintf("%s %d", pool, i.Slots[pool]))
+			size := fmt.Sprintf("%s %d", pool, i.Slots[pool])
+			if pool == commands && !slices.Contains(i.Needs, commands) {
+				size = commandsOff
+			}
+			slots = append(slots, size)
 		}
 		t.row(i.Owner.Instance, i.State, age(list.Now.Sub(i.Beat))+" ago", left, strings.Join(slots, ", "), orDash(i.Release), offset)
 	}

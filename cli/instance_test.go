@@ -52,7 +52,7 @@ func TestInstancesThatShareAFileAreListed(t *testing.T) {
 			t.Errorf("the table has no %q:\n%s", want, table)
 		}
 	}
-	if err := two.command.Process.Signal(syscall.SIGKILL); err != nil {
+	if err := two.Cmd.Process.Signal(syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	one.eventually("the one that was killed is not shown as running", func() bool {

@@ -25,8 +25,8 @@ func (a *app) readJobFile(name string) ([]*jobfile.Document, error) {
 	return documents, err
 }
 
-// addFile adds the jobs of a file in order and stops at the first that fails. What can be
-// checked here is checked for all of them before the first is added.
+// addFile adds the jobs of a file in order and stops at the first that fails. All of them are checked before the first is added,
+// by the service too.
 func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConflict) error {
 	documents, err := a.readJobFile(name)
 	var wrong *usageError
@@ -39,18 +39,35 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 		return usage("%s: there is no job in it", name)
 	}
 	registry := standard.Registry(standard.Options{Calendars: elsewhere{}})
+	p := &plan{}
+	all := make([]checked, len(documents))
 	var faults []error
-	for _, d := range documents {
-		faults = append(faults, d.Check(registry)...)
+	for i, d := range documents {
+		all[i] = checked{d, d.Check(registry)}
+		faults = append(faults, all[i].faults...)
 	}
-	if len(faults) > 0 {
+	if onConflict == "" || onConflict == ruqi.Fail {
+		faults = append(faults, jobfile.CheckTwins(documents)...) // the second would be refused when the first is added
+	}
+	if err := p.take(all); err != nil {
+		return err
+	}
+	if len(p.steps) == 0 {
 		return jobfile.Join(faults)
 	}
 	c, err := a.connect()
 	if err != nil {
-		return err
+		return errors.Join(append(faults, err)...)
 	}
 	defer c.Close()
+	p.client = c
+	more, failed := p.rehearse(ctx, onConflict)
+	switch faults = append(faults, more...); {
+	case len(faults) > 0:
+		return jobfile.Join(faults)
+	case failed != nil:
+		return failed
+	}
 	var jobs []ruqi.Job
 	var done, ids []string
 	for _, d := range documents {
@@ -72,4 +89,30 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 	}
 	defer a.tellParked(ctx, c, ids...)
 	return a.printChanged(jobs, done...)
+}
+
+// rehearse asks the service what it would say to each definition. faults is what is wrong with them; err is why it would not take one
+// all the same, or could not be asked.
+func (p *plan) rehearse(ctx context.Context, onConflict ruqi.OnConflict) (faults []error, err error) {
+	inParallel(ctx, len(p.steps), func(i int) bool {
+		s := p.steps[i]
+		_, _, s.err = p.client.RehearseDefinition(ctx, s.text, onConflict)
+		return s.err == nil || errors.Is(s.err, ruqi.ErrInvalid) || errors.Is(s.err, ruqi.ErrExists)
+	})
+	for _, s := range p.steps {
+		switch {
+		case s.err == nil:
+		case errors.Is(s.err, ruqi.ErrInvalid):
+			faults = append(faults, s.wrong()...)
+		case err == nil:
+			err = s.err
+			if exitStatus(err) == exitFailed {
+				err = fmt.Errorf("%s: %w", s.doc.Where(""), err)
+			}
+		}
+	}
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return faults, err
 }

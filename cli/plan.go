@@ -43,15 +43,34 @@ func inParallel(ctx context.Context, n int, do func(i int) bool) {
 	workers.Wait()
 }
 
-// make asks the service what the documents would change. faults is what is wrong with them; err is why it could not be asked.
-func (p *plan) make(ctx context.Context, documents []*jobfile.Document, prune bool) (faults []error, err error) {
-	wanted := make(map[string]*step, len(documents))
+// take makes a step of each document. Of one in which something is wrong it is for what is not: the service may know of more that is.
+func (p *plan) take(documents []checked) error {
 	for _, d := range documents {
-		s := &step{id: d.ID(), doc: d}
-		if s.text, err = p.definition(d); err != nil {
-			return nil, err
+		s := &step{id: d.ID(), doc: d.Document}
+		if len(d.faults) == 0 {
+			text, err := p.definition(d.Document)
+			if err != nil {
+				return err
+			}
+			s.text = text
+		} else {
+			name, value := p.label()
+			text, keep, ok := d.Rest(d.faults, name, value)
+			if !ok {
+				continue
+			}
+			s.text, s.keep = text, keep
 		}
-		p.steps, wanted[s.id] = append(p.steps, s), s
+		p.steps = append(p.steps, s)
+	}
+	return nil
+}
+
+// make asks the service what the documents would change. faults is what is wrong with them; err is why it could not be asked.
+func (p *plan) make(ctx context.Context, prune bool) (faults []error, err error) {
+	wanted := make(map[string]*step, len(p.steps))
+	for _, s := range p.steps {
+		wanted[s.id] = s
 	}
 	stored := p.some
 	if prune {
@@ -73,7 +92,7 @@ func (p *plan) make(ctx context.Context, documents []*jobfile.Document, prune bo
 		switch {
 		case s.err == nil:
 		case errors.Is(s.err, ruqi.ErrInvalid) || isFault(s.err):
-			faults = append(faults, s.doc.Faults(s.err)...)
+			faults = append(faults, s.wrong()...)
 		default:
 			err = s.err
 		}
@@ -86,6 +105,14 @@ func (p *plan) make(ctx context.Context, documents []*jobfile.Document, prune bo
 	return faults, err
 }
 
+// wrong tells what the service found in the definition, each with its place.
+func (s *step) wrong() []error {
+	if s.keep != nil {
+		return s.keep(s.doc.Faults(s.err))
+	}
+	return s.doc.Faults(s.err)
+}
+
 func isFault(err error) bool {
 	var fault *jobfile.Fault
 	return errors.As(err, &fault)
@@ -93,10 +120,15 @@ func isFault(err error) bool {
 
 // definition is the document's job, in the set.
 func (p *plan) definition(d *jobfile.Document) ([]byte, error) {
+	return d.Definition(p.label())
+}
+
+// label is what the jobs of the set are marked with; empty where they belong to none.
+func (p *plan) label() (name, value string) {
 	if p.set == "" {
-		return d.Definition("", "")
+		return "", ""
 	}
-	return d.Definition(setLabel, p.set)
+	return setLabel, p.set
 }
 
 // all returns the stored jobs that are wanted or belong to the set.

@@ -3,20 +3,18 @@
 package cli_test
 
 import (
-	"bufio"
 	"context"
-	"fmt"
-	"github.com/ruqi-dev/ruqi/internal/said"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ruqi-dev/ruqi/internal/programtest"
+	"github.com/ruqi-dev/ruqi/internal/said"
 )
 
 // binDir holds the program that the tests build once.
@@ -33,23 +31,15 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-var build = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(binDir, "ruqi")
-	out, err := exec.Command("go", "build", "-o", path, "../cmd/ruqi").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w: %s", err, out)
-	}
-	return path, err
-})
+var build = sync.OnceValues(func() (string, error) { return programtest.Build(binDir) })
 
 // A service is the real program, serving in a process of its own.
 type service struct {
-	t       *testing.T
-	dir     string // data directory
-	url     string
-	command *exec.Cmd
-	log     *said.Text
-	exited  chan struct{}
+	*programtest.Process
+	t   *testing.T
+	dir string // data directory
+	url string
+	log *said.Text
 }
 
 const patience = 30 * time.Second // for what takes a second or less on an idle machine
@@ -79,44 +69,31 @@ func serve(t *testing.T, dir string, args ...string) *service {
 // start is serve for a command that is made already, whose standard error may go to another file.
 func start(t *testing.T, dir string, cmd *exec.Cmd, stderr ...*os.File) *service {
 	t.Helper()
-	s := &service{t: t, dir: dir, command: cmd, log: &said.Text{}, exited: make(chan struct{})}
-	s.command.Stderr = s.log
+	s := &service{t: t, dir: dir, log: &said.Text{}}
+	cmd.Stderr = s.log
 	for _, file := range stderr {
-		s.command.Stderr = file
+		cmd.Stderr = file
 	}
-	stdout, err := s.command.StdoutPipe()
-	if err != nil {
+	var err error
+	if s.Process, err = programtest.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	url, found := strings.CutPrefix(strings.TrimSpace(line), "listening on ")
-	if !found {
-		_ = s.command.Wait()
-		t.Fatalf("first line %q, %v: %s", line, err, s.log)
-	}
-	s.url = url
-	go func() {
-		defer close(s.exited)
-		_, _ = io.Copy(io.Discard, stdout)
-		_ = s.command.Wait() // its status is in ProcessState
-	}()
 	t.Cleanup(func() {
-		_ = s.command.Process.Kill()
-		<-s.exited
+		s.Kill()
 		if t.Failed() {
 			t.Logf("log of the service:\n%s", s.log)
 		}
 	})
+	if s.url, err = s.Address(patience); err != nil {
+		t.Fatalf("%v: %s", err, s.log)
+	}
 	return s
 }
 
 // signal sends a signal, TERM as a rule.
 func (s *service) signal(sig syscall.Signal) {
 	s.t.Helper()
-	if err := s.command.Process.Signal(sig); err != nil {
+	if err := s.Cmd.Process.Signal(sig); err != nil {
 		s.t.Fatal(err)
 	}
 }
@@ -125,20 +102,20 @@ func (s *service) signal(sig syscall.Signal) {
 func (s *service) wait() int {
 	s.t.Helper()
 	select {
-	case <-s.exited:
+	case <-s.Ended:
 	case <-time.After(patience):
 		s.t.Fatalf("still runs after %v", patience)
 	}
-	return s.command.ProcessState.ExitCode()
+	return s.Cmd.ProcessState.ExitCode()
 }
 
 func (s *service) token() string {
 	s.t.Helper()
-	text, err := os.ReadFile(filepath.Join(s.dir, "admin-token"))
+	token, err := programtest.Token(s.dir)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return strings.TrimSpace(string(text))
+	return token
 }
 
 // ruqi does a command line against the service, in this process.

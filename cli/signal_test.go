@@ -47,7 +47,7 @@ func TestAThirdSignalLeavesAtOnce(t *testing.T) {
 	s.signal(syscall.SIGINT)
 	s.eventually("it ends runs by force", func() bool { return strings.Contains(s.log.String(), "ending runs by force") })
 	select {
-	case <-s.exited:
+	case <-s.Ended:
 		t.Fatal("it has left by itself: nothing is tried here")
 	case <-time.After(500 * time.Millisecond):
 	}

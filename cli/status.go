@@ -33,6 +33,12 @@ func (a *app) statusCommand() *cobra.Command {
 	}
 }
 
+// commands is the kind of task that a service can be told not to run, and the pool of its slots; commandsOff is said in the place of these.
+const (
+	commands    = "command"
+	commandsOff = "commands are off"
+)
+
 func (a *app) printStatus(s ruqi.Status) error {
 	zone, err := time.LoadLocation(s.Zone)
 	if err != nil {
@@ -58,9 +64,13 @@ func (a *app) printStatus(s ruqi.Status) error {
 	}
 	t.row("jobs", jobs)
 	t.row("runs", runs)
-	var slots []string
+	var slots []string // a service that does not tell what it runs is of an older release
 	for _, pool := range slices.Sorted(maps.Keys(s.Slots)) {
-		slots = append(slots, fmt.Sprintf("%s %d of %d", pool, s.Slots[pool].Used, s.Slots[pool].Size))
+		use := fmt.Sprintf("%s %d of %d", pool, s.Slots[pool].Used, s.Slots[pool].Size)
+		if pool == commands && s.Slots[pool].Used == 0 && s.Needs != nil && !slices.Contains(s.Needs, commands) {
+			use = commandsOff
+		}
+		slots = append(slots, use)
 	}
 	t.row("slots in use", strings.Join(slots, ", "))
 	return a.printTable(t)

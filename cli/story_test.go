@@ -133,13 +133,27 @@ func TestAFileOfJobs(t *testing.T) {
 	if got := s.ok("job", "add", "--file", path, "--on-conflict", "keep"); strings.Count(got, "kept job-") != 120 {
 		t.Errorf("%d kept", strings.Count(got, "kept job-"))
 	}
-	bad := "id: ok\ntrigger: {kind: interval, every: 1h}\ntask: {kind: command, command: 'true'}\n---\nid: bad\npriority: 2000000\ntrigger: {kind: interval, every: 1h}\ntask: {kind: command, command: 'true'}\n"
+	const more = "trigger: {kind: interval, every: 1h}\ntask: {kind: command, command: 'true'}\n---\n"
+	bad := "id: ok\n" + more + "id: bad\npriority: 2000000\n" + more + "id: new\nlabels: {a: b}\n" + strings.Replace(more, "'true'", "'true', user: nobody-of-that-name", 1) +
+		"id: both\ncolour: red\n" + strings.Replace(more, "1h", "1h, end: 2020-01-01", 1)
 	if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got := s.ruqi("job", "add", "--file", path)
-	if got.status != 2 || got.out != "" || !strings.Contains(got.errors, path+":6:1: priority:") || !strings.Contains(got.errors, "created ok") {
-		t.Errorf("what only the service can refuse: %+v", got)
+	for _, args := range [][]string{{"job", "add", "--file", path}, {"apply", "-f", path}} {
+		got := s.ruqi(args...)
+		if got.status != 2 || got.out != "" || strings.Contains(got.errors, "created") || strings.Count(got.errors, path) != 4 {
+			t.Errorf("%s: %+v", args[0], got)
+		}
+		has(t, got.errors, path+":6:1: priority:", `:13:40: task.user: there is no user "nobody-of-that-name"`, ":16:1: colour: ", ":17:1: trigger")
+	}
+	s.fails(3, "ok", "job", "get", "ok") // one of the file's own is not there
+	if err := os.WriteFile(path, []byte("id: twin\n"+more+"id: twin\n"+more), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.fails(2, path+":5:1: id: \"twin\" stands also at "+path+":1:1", "job", "add", "--file", path)
+	s.fails(3, "twin", "job", "get", "twin")
+	if got := s.ok("job", "add", "--file", path, "--on-conflict", "keep"); !strings.Contains(got, "created twin") || !strings.Contains(got, "kept twin") {
+		t.Errorf("twins that may be: %s", got)
 	}
 }
 

@@ -35,12 +35,18 @@ func DecodeNew(registry *ruqi.Registry, data []byte) (ruqi.JobSpec, error) {
 		faults.Add("/id", "", "empty; leave it out to get a random one")
 	}
 	spec.Paused = state == ruqi.JobPaused
+	needParts(definition, &faults)
 	return spec, faults.Err()
 }
 
 // DecodeDefinition reads the new definition of the job with that id. Read-only
 // members are passed over; the id may be left out, but is not to differ. Errors are as of DecodeNew.
 func DecodeDefinition(registry *ruqi.Registry, id string, data []byte) (ruqi.JobSpec, error) {
+	return decodeDefinition(registry, id, data, needParts)
+}
+
+// decodeDefinition is DecodeDefinition with a further check.
+func decodeDefinition(registry *ruqi.Registry, id string, data []byte, check func([]object.Member, *ruqi.Faults)) (ruqi.JobSpec, error) {
 	var faults ruqi.Faults
 	definition, _, err := split(data, &faults)
 	if err != nil {
@@ -52,7 +58,17 @@ func DecodeDefinition(registry *ruqi.Registry, id string, data []byte) (ruqi.Job
 		faults.Add("/id", spec.ID, "the id of a job cannot change; this one is %q", id)
 	}
 	spec.ID = id
+	check(definition, &faults)
 	return spec, faults.Err()
+}
+
+// needParts refuses a definition without a trigger or a task, so that this is told together with all else.
+func needParts(definition []object.Member, faults *ruqi.Faults) {
+	for _, name := range [...]string{"trigger", "task"} {
+		if !slices.ContainsFunc(definition, func(m object.Member) bool { return m.Name == name && string(m.Value) != "null" }) {
+			faults.Add(object.Pointer(name), "", "missing")
+		}
+	}
 }
 
 // Patch returns the job's definition with a JSON merge patch (RFC 7396) laid over
@@ -114,7 +130,7 @@ func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, e
 	if text, err = json.Marshal(after); err != nil {
 		return ruqi.JobSpec{}, err
 	}
-	spec, err := DecodeDefinition(registry, job.ID, text)
+	spec, err := decodeDefinition(registry, job.ID, text, func([]object.Member, *ruqi.Faults) {}) // what the patch does not name is there
 	faults.Merge("", err)
 	if !newTrigger {
 		spec.Trigger = job.Trigger

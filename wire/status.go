@@ -20,6 +20,7 @@ type Status struct {
 	Jobs          JobCounts       `json:"jobs"`
 	Runs          RunCounts       `json:"runs"`
 	Slots         map[string]Slot `json:"slots"`
+	Needs         []string        `json:"needs" nullable:"false" doc:"What the instance can run: without command in it, it runs no commands."`
 	EventsDropped int64           `json:"events_dropped"`
 	Zones         string          `json:"zones" doc:"The zones that fire times are computed with, a hash of each one's offsets behind the name: Europe/Berlin=1c0a1c3f UTC=66a9ea20. Where instances differ, their zone data do."`
 	Zone          string          `json:"zone" doc:"Where triggers without a zone live."`
@@ -66,7 +67,7 @@ func FromStatus(s ruqi.Status, now time.Time) Status {
 		Instance: s.Instance, State: s.State,
 		Store:     StoreStatus{Kind: kind, Where: s.Store, OK: s.StoreError == "", Error: s.StoreError},
 		CheckTime: inUTC(s.CheckTime), NextWakeup: inUTC(s.NextWakeup),
-		Slots: map[string]Slot{}, EventsDropped: s.EventsDropped, Zones: s.Zones, Zone: s.Zone, Version: s.Release,
+		Slots: map[string]Slot{}, Needs: append([]string{}, s.Needs...), EventsDropped: s.EventsDropped, Zones: s.Zones, Zone: s.Zone, Version: s.Release,
 	}
 	if Counted(s) {
 		count := func(n int64) *int64 { return &n }
@@ -93,7 +94,7 @@ func (s Status) Status() ruqi.Status {
 		CheckTime: inUTC(s.CheckTime), NextWakeup: inUTC(s.NextWakeup),
 		Jobs:   map[ruqi.JobState]int64{},
 		Parked: known(s.Jobs.Parked), Running: known(s.Runs.Running), Queued: known(s.Runs.Queued),
-		Slots: map[string]ruqi.SlotUse{}, EventsDropped: s.EventsDropped, Release: s.Version, Zone: s.Zone, Zones: s.Zones,
+		Slots: map[string]ruqi.SlotUse{}, Needs: s.Needs, EventsDropped: s.EventsDropped, Release: s.Version, Zone: s.Zone, Zones: s.Zones,
 	}
 	for state, n := range map[ruqi.JobState]*int64{ruqi.JobActive: s.Jobs.Active, ruqi.JobPaused: s.Jobs.Paused, ruqi.JobFinished: s.Jobs.Finished} {
 		if n != nil {

@@ -137,6 +137,9 @@ func (r *reader) read(line string) {
 	switch {
 	case strings.Trim(text, "\r\f\v"+blanks) == "":
 		r.Blanks++
+	case strings.ContainsRune(strings.TrimRight(text, "\r"), '\r'):
+		// A table with such ends alone would be one line: all of it a comment, or all of it one command.
+		r.refuse("holds a carriage return, which ends no line for cron, so that what follows it is part of this line; lines end with a line feed")
 	case text[0] == '#':
 		r.Comments++
 		r.comment = strings.TrimSpace(strings.TrimLeft(text, "#"))

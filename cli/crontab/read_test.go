@@ -82,6 +82,21 @@ func TestWhoseJobsTheyAre(t *testing.T) {
 	}
 }
 
+// A table whose lines end as those of an old Macintosh is one line to cron, and must not pass for a comment or one command.
+func TestLinesThatEndWithACarriageReturnAloneAreRefused(t *testing.T) {
+	for text, want := range map[string]struct{ jobs, faults int }{
+		"0 1 * * * a\r0 2 * * * b\r":             {0, 1},
+		"# daily\r0 1 * * * a\r":                 {0, 1},
+		"A=b\r0 1 * * * a\r\n0 2 * * * b\n":      {1, 1},
+		"# daily\r\n\r\n\r\r\n0 1 * * * a\r\r\n": {1, 0},
+	} {
+		r := crontab.Read([]byte(text), crontab.Options{})
+		if len(r.Jobs) != want.jobs || len(r.Faults) != want.faults || want.faults > 0 && !strings.Contains(r.Faults[0].Text, "carriage return") {
+			t.Errorf("%q: %d jobs, %v", text, len(r.Jobs), r.Faults)
+		}
+	}
+}
+
 // CM11: a table that names users, read as one that does not.
 func TestASystemTableReadAsAUsersIsToldApart(t *testing.T) {
 	for _, s := range samples(t) {

@@ -1,8 +1,10 @@
 package jobfile
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +21,8 @@ type Fault struct {
 	// Pointer is the JSON pointer of what is wrong; empty: the job as a whole.
 	Pointer string
 	Message string
+	// beside: what stands there was read all the same.
+	beside bool
 }
 
 // Error returns FILE:LINE:COLUMN: MEMBER: MESSAGE in one line, with dots in the pointer.
@@ -77,8 +81,8 @@ const longestID = 255
 // Check reads the job with a registry, as far as it knows its kinds: what is wrong is found before anything is sent, and
 // all of it is told. Functions, and kinds that the registry does not know, are for the service to judge.
 func (d *Document) Check(registry *ruqi.Registry) []error {
-	if len(d.faults) > 0 {
-		return d.faults // the rest would speak of what could not be read as if it were not there
+	if d.value == nil {
+		return d.faults // it is no job at all
 	}
 	text, err := d.Definition("", "")
 	if err != nil {
@@ -90,7 +94,7 @@ func (d *Document) Check(registry *ruqi.Registry) []error {
 	}
 	invalid := &ruqi.InvalidError{}
 	if _, err = wire.DecodeNew(registry, text); err != nil && !errors.As(err, &invalid) {
-		return []error{d.Fault("", err.Error())}
+		return append(d.faults, d.Fault("", err.Error()))
 	}
 	for _, f := range invalid.Faults {
 		part, member, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
@@ -99,25 +103,96 @@ func (d *Document) Check(registry *ruqi.Registry) []error {
 		if member == "kind" && kind != "" || part == "task" && kind == "func" {
 			continue
 		}
-		own.Faults = append(own.Faults, f)
+		if f.Pointer == "/id" && len(own.Faults) > 0 && own.Faults[0].Pointer == "/id" {
+			continue // its length is told
+		}
+		if !d.hides(f.Pointer, d.unread) {
+			own.Faults = append(own.Faults, f)
+		}
 	}
-	return d.Faults(own)
+	return append(d.faults[:len(d.faults):len(d.faults)], d.Faults(own)...)
+}
+
+// hides reports whether a fault at the pointer may come of parts that could not be read or are left out: of what is there it does not.
+func (d *Document) hides(pointer string, parts []string) bool {
+	_, there := d.places[pointer]
+	return slices.ContainsFunc(parts, func(part string) bool {
+		return object.Within(pointer, part) || object.Within(part, pointer) && !there
+	})
+}
+
+// Rest returns the definition without the parts in which faults were found, for the service to tell what else is wrong with
+// it, and keep, which picks from what it tells that which does not come of what is left out. ok is false where too little is left to ask.
+// name and value are as for Definition.
+func (d *Document) Rest(faults []error, name, value string) (definition json.RawMessage, keep func([]error) []error, ok bool) {
+	var out []string
+	for _, err := range faults {
+		var fault *Fault
+		if !errors.As(err, &fault) || fault.Pointer == "" && !fault.beside {
+			return nil, nil, false
+		}
+		if fault.Pointer != "" {
+			out = append(out, fault.Pointer)
+		}
+	}
+	if d.value == nil || slices.Contains(out, "/id") {
+		return nil, nil, false
+	}
+	rest := &Document{File: d.File, value: without(d.value, "", out).(map[string]any)}
+	definition, err := rest.Definition(name, value)
+	return definition, func(told []error) []error {
+		return slices.DeleteFunc(told, func(err error) bool {
+			var fault *Fault
+			return errors.As(err, &fault) && d.hides(fault.Pointer, out)
+		})
+	}, err == nil
+}
+
+// without is the value with null in place of the parts. Of a list it is as long as it was, so that pointers stay.
+func without(value any, pointer string, parts []string) any {
+	if slices.Contains(parts, pointer) {
+		return nil
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		rest := make(map[string]any, len(v))
+		for name, member := range v {
+			if below := pointer + object.Pointer(name); !slices.Contains(parts, below) {
+				rest[name] = without(member, below, parts)
+			}
+		}
+		return rest
+	case []any:
+		rest := make([]any, len(v))
+		for i, item := range v {
+			rest[i] = without(item, fmt.Sprintf("%s/%d", pointer, i), parts)
+		}
+		return rest
+	}
+	return value
 }
 
 // CheckIDs refuses jobs without an id, which could not be found again, and ids that stand twice, naming both places.
 func CheckIDs(documents []*Document) []error {
 	var faults []error
+	for _, d := range documents {
+		if d.value != nil && d.value["id"] == nil && !d.hides("/id", d.unread) {
+			faults = append(faults, d.Fault("/id", "missing; a job that is applied again and again is known by its id"))
+		}
+	}
+	return append(faults, CheckTwins(documents)...)
+}
+
+// CheckTwins refuses ids that stand twice, naming both places.
+func CheckTwins(documents []*Document) []error {
+	var faults []error
 	first := map[string]*Document{}
 	for _, d := range documents {
-		id, given := d.value["id"].(string)
-		switch before := first[id]; {
-		case len(d.faults) > 0 && id == "":
-			// What is wrong with it is told.
-		case !given && d.value["id"] == nil:
-			faults = append(faults, d.Fault("/id", "missing; a job that is applied again and again is known by its id"))
-		case before != nil:
-			faults = append(faults, d.Fault("/id", fmt.Sprintf("%q stands also at %s", id, before.Where(""))))
-		case id != "":
+		switch id := d.ID(); {
+		case id == "":
+		case first[id] != nil:
+			faults = append(faults, d.Fault("/id", fmt.Sprintf("%q stands also at %s", id, first[id].Where(""))))
+		default:
 			first[id] = d
 		}
 	}
@@ -132,8 +207,28 @@ type untold int
 
 func (n untold) Error() string { return fmt.Sprintf("and %d more faults", int(n)) }
 
-// Join joins faults: the first fifty, and the number of the others.
+// Join joins faults by their places: the first fifty, and the number of the others. Files stay in their order, and what is no Fault comes last.
 func Join(faults []error) error {
+	files := map[string]int{}
+	place := func(err error) [3]int {
+		var f *Fault
+		if !errors.As(err, &f) {
+			return [3]int{len(faults)}
+		}
+		return [3]int{files[f.File], f.Line, f.Column}
+	}
+	for _, err := range faults {
+		var f *Fault
+		if errors.As(err, &f) {
+			if _, seen := files[f.File]; !seen {
+				files[f.File] = len(files)
+			}
+		}
+	}
+	faults = slices.SortedStableFunc(slices.Values(faults), func(a, b error) int {
+		one, two := place(a), place(b)
+		return slices.Compare(one[:], two[:])
+	})
 	if more := len(faults) - maxTold; more > 0 {
 		faults = append(faults[:maxTold:maxTold], untold(more))
 	}

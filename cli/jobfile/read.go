@@ -24,6 +24,8 @@ type Document struct {
 	value  map[string]any
 	places map[string]place // by JSON pointer
 	faults []error
+	// unread are the pointers of what could not be read: null stands in the value for them.
+	unread []string
 	notes  []string
 }
 
@@ -50,8 +52,9 @@ func Read(name string, data []byte) ([]*Document, error) {
 	return documents, nil
 }
 
-// wrong notes a fault at the pointer.
+// wrong notes a fault at the pointer, and that nothing else can be told of what is there.
 func (d *Document) wrong(pointer, format string, args ...any) {
+	d.unread = append(d.unread, pointer)
 	d.faults = append(d.faults, d.Fault(pointer, fmt.Sprintf(format, args...)))
 }
 
@@ -139,7 +142,7 @@ func (d *Document) readMapping(values []*ast.MappingValueNode, pointer string, d
 		child := pointer + object.Pointer(name)
 		at := key.GetToken().Position
 		if _, twice := m[name]; twice {
-			d.faults = append(d.faults, &Fault{File: d.File, Line: at.Line, Column: at.Column, Message: fmt.Sprintf("%q stands twice", name)})
+			d.faults = append(d.faults, &Fault{File: d.File, Line: at.Line, Column: at.Column, Message: fmt.Sprintf("%q stands twice", name), beside: true})
 			continue
 		}
 		d.places[child] = place{line: at.Line, column: at.Column}

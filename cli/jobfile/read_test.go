@@ -99,13 +99,48 @@ func TestLongListsAreRead(t *testing.T) {
 
 func TestFaultsOfAllDocumentsAreToldTogether(t *testing.T) {
 	got := check(t, "colour: red\n---\nid: x\nname: 7\n---\n- 1\n")
-	for _, want := range []string{"f.yaml:1:1: colour", "f.yaml:1:1: id: missing", "f.yaml:4:1: name", "f.yaml:3:1: trigger: missing", "f.yaml:6:1: a list"} {
-		if strings.Count(got, want) > 1 || want != "f.yaml:3:1: trigger: missing" && !strings.Contains(got, want) {
+	for _, want := range []string{"f.yaml:1:1: colour", "f.yaml:1:1: id: missing", "f.yaml:4:1: name", "f.yaml:3:1: trigger: missing", "f.yaml:3:1: task: missing", "f.yaml:6:1: a list"} {
+		if strings.Count(got, want) != 1 {
 			t.Errorf("%q is not told once:\n%s", want, got)
 		}
 	}
-	if got := check(t, strings.Repeat("colour: red\n---\n", 1000)); strings.Count(got, "\n") != 50 || !strings.HasSuffix(got, "and 1950 more faults") {
+	if got := check(t, strings.Repeat("colour: red\n---\n", 1000)); strings.Count(got, "\n") != 50 || !strings.HasSuffix(got, "and 3950 more faults") {
 		t.Errorf("of a thousand faults it tells:\n%s", got)
+	}
+}
+
+// What cannot be read hides no other fault, and brings none that would be gone with it.
+func TestFaultsOfOneDocumentAreToldTogether(t *testing.T) {
+	got := check(t, `id: x
+name: *a
+tags: [1, '']
+priority: 2000000
+executor: "a\tb"
+trigger: {kind: cron, expr: *b}
+task: {kind: command, command: &c x, nice: 20, umask: "8", env: {PORT: 8080, "9A": x}}
+params: 7
+policy: {misfire_grace: 1ms, timeout: -1s, catchup_limit: 1001, max_instances: 5000, overlap: often, on_lost: retry, jitter: 401d, retry: {max: 101, backoff: odd, delay: soon}, patience: 1, pause_after_failures: 3}
+`)
+	wants := []string{
+		"2:1: name: a job file has no anchors", "3:8: tags.0: not a text", "3:11: tags.1: empty", "4:1: priority: out of range", "5:1: executor: holds U+0009",
+		"6:23: trigger.expr: a job file has no anchors", "7:23: task.command: a job file has no anchors", "task.nice: out of range", "task.umask: ", "task.env.PORT: not a text", "task.env.9A: not a name",
+		"8:1: params: not a JSON object", "policy.misfire_grace: below", "policy.timeout: ", "policy.catchup_limit: out of range", "policy.max_instances: out of range",
+		"policy.overlap: unknown word", "policy.on_lost: unknown word", "policy.jitter: out of range", "policy.retry.max: out of range", "policy.retry.backoff: unknown word",
+		"policy.retry.delay: ", "policy.patience: unknown member", "policy.pause_after_failures: not supported yet",
+	}
+	for _, want := range wants {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("%q is not told once", want)
+		}
+	}
+	if lines := strings.Count(got, "\n") + 1; lines != len(wants) {
+		t.Errorf("%d faults, want %d:\n%s", lines, len(wants), got)
+	}
+	if got := check(t, "name: *a\ntrigger: {kind: interval, every: 1h}\ntask: {kind: command, command: x}\n"); strings.Count(got, "\n") != 1 || !strings.Contains(got, "1:1: id: missing") {
+		t.Errorf("beside what cannot be read the missing id is not told:\n%s", got)
+	}
+	if got := check(t, "id: x\n<<: *a\npolicy: {jitter: 401d}\n"); strings.Contains(got, "missing") || strings.Count(got, "\n") != 1 {
+		t.Errorf("what a merge may have brought is told as missing:\n%s", got)
 	}
 }
 

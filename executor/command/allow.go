@@ -1,7 +1,10 @@
 package command
 
 import (
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -9,8 +12,8 @@ import (
 	"github.com/ruqi-dev/ruqi"
 )
 
-// Vet returns why the task may not be run by this executor on this machine: its user, what the options allow, and that the
-// system can do what it asks for.
+// Vet returns why the task may not be run by this executor on this machine: its user, what the options allow, that the
+// system can do what it asks for, and that a login has a home to start in.
 func (e *Executor) Vet(task ruqi.Task) error {
 	t, ok := task.(*Task)
 	if !ok {
@@ -24,6 +27,7 @@ func (e *Executor) Vet(task ruqi.Task) error {
 	faults.Merge("", err)
 	if err == nil {
 		faults.Merge("", e.allowed(t, who))
+		faults.Merge("", t.homeless(who))
 	}
 	if err == nil && e.programs != nil {
 		environ, err := e.environFor(t, who, nil, "")
@@ -33,6 +37,21 @@ func (e *Executor) Vet(task ruqi.Task) error {
 		faults.Merge("", err)
 	}
 	return faults.Err()
+}
+
+// homeless refuses a login that would start in a home that is not there, as those of many accounts of services are not.
+func (t *Task) homeless(who *account) error {
+	if !t.login || t.dir != "" || who == nil {
+		return nil
+	}
+	info, err := os.Stat(who.home)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ruqi.Invalid("/login", "", "the home directory %s of %q, in which a login starts, does not exist here; give the task a dir, such as /", who.home, who.name)
+	case err == nil && !info.IsDir():
+		return ruqi.Invalid("/login", "", "%s, the home of %q, in which a login starts, is no directory; give the task a dir, such as /", who.home, who.name)
+	}
+	return nil
 }
 
 // allowed judges all but the program.

@@ -55,7 +55,7 @@
 // With user, HOME, USER, LOGNAME and SHELL are of that user's entry, and not of the service; all else of the service's environment is handed on.
 //
 // With login, of the service's environment only LANG, LANGUAGE, LC_… and TZ are handed on; HOME, USER, LOGNAME and SHELL are of the entry of
-// the task's user, PATH is DefaultPath, and the task starts in HOME where it has no dir. A text is given to its shell as a login
+// the task's user, PATH is DefaultPath, and the task starts in HOME where it has no dir: one whose HOME is not there is refused when the job is added, and fails where it has gone since. A text is given to its shell as a login
 // shell (-l -c TEXT), which reads /etc/profile and ~/.profile or its own; bash, dash, ksh, zsh and busybox know -l, the sh of FreeBSD does not. The env of the task, the
 // params and RUQI_… come on top as ever. PAM is not asked, and no session is opened.
 //

@@ -174,6 +174,34 @@ func TestALoginHasTheEnvironmentOfItsUserAlone(t *testing.T) {
 	}
 }
 
+// What would fail at each run is refused when the job is added.
+func TestALoginWithoutAHomeIsRefusedAtOnce(t *testing.T) {
+	e := command.New(command.Options{})
+	for _, name := range []string{"", other} {
+		entry := &user.User{}
+		if own, err := user.Current(); name == "" && err == nil {
+			entry = own
+		} else if name != "" {
+			entry = lookup(t, name)
+		}
+		if name != "" && !asRoot() {
+			continue
+		}
+		task := command.Shell("pwd").WithLogin().WithUser(name)
+		info, err := os.Stat(entry.HomeDir)
+		there := err == nil && info.IsDir()
+		if err := e.Vet(task); (err == nil) != there || !there && (pointers(t, err) != "/login" || !strings.Contains(err.Error(), entry.HomeDir) || !strings.Contains(err.Error(), "give the task a dir")) {
+			t.Errorf("%q, at home in %s: %v", name, entry.HomeDir, err)
+		}
+		if err := e.Vet(task.WithDir("/")); err != nil {
+			t.Errorf("%q, with a dir: %v", name, err)
+		}
+		if err := e.Vet(command.Shell("pwd").WithUser(name)); err != nil {
+			t.Errorf("%q, without a login: %v", name, err)
+		}
+	}
+}
+
 func TestUmaskNiceAndLimits(t *testing.T) {
 	report := "umask; nice; ulimit -S -t; ulimit -H -t; ulimit -v; ulimit -n; ulimit -u 2>/dev/null || ulimit -p"
 	s := execute(t, command.Shell(report).WithUmask("027").WithNice(7).

@@ -173,7 +173,7 @@ var (
 )
 
 // testPackages are for tests only, as the conformance suites are.
-var testPackages = []string{"internal/cronplain", "internal/netfault"}
+var testPackages = []string{"internal/cronplain", "internal/netfault", "internal/programtest"}
 
 // mainLines is the most lines of a main package, its comment, imports and all.
 const mainLines = 40

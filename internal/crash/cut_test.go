@@ -52,7 +52,7 @@ func TestCrashCutLog(t *testing.T) {
 	answered := length()
 	begin := read(t, log)
 	await(t, "growth of the log", cutFillWait, func() bool { return length() >= answered+cutFrames*walFrame })
-	v.kill()
+	v.Kill()
 	db, wal, index := read(t, s.file()), read(t, log), read(t, s.file()+"-shm")
 	if !slices.Equal(begin[walSaltAt:walSaltAt+8], wal[walSaltAt:walSaltAt+8]) {
 		t.Fatal("the log began anew meanwhile: the test cannot say what its cuts leave")

@@ -63,7 +63,7 @@ func TestCrashFleet(t *testing.T) {
 	for _, v := range f.services[1:] {
 		v.term()
 	}
-	f.services[0].kill()
+	f.services[0].Kill()
 	finale(t, f.site, u)
 }
 
@@ -94,15 +94,15 @@ func (f *fleet) strike(ctx context.Context) bool {
 	slot := f.r.IntN(fleetSize)
 	v := f.services[slot]
 	select {
-	case <-v.ended:
-		f.t.Fatalf("a service ended by itself: %v", v.err)
+	case <-v.Ended:
+		f.t.Fatalf("a service ended by itself: %v", v.Err)
 	default:
 	}
 	switch {
 	case f.r.IntN(2) == 0:
 		f.kills++
 		f.gate.open(slot, nil)
-		v.kill() // a stopped one too
+		v.Kill() // a stopped one too
 		f.thaw(slot, nil)
 		f.launch(slot)
 	case f.freeze(slot):

@@ -54,14 +54,14 @@ func killRound(t *testing.T, s *site, seed uint64, kills int) {
 		wait := time.NewTimer(time.Duration(r.Int64N(int64(mostLife))))
 		select {
 		case <-wait.C:
-		case <-v.ended:
-			t.Fatalf("the service ended by itself: %v", v.err)
+		case <-v.Ended:
+			t.Fatalf("the service ended by itself: %v", v.Err)
 		}
-		v.kill()
+		v.Kill()
 		u.gate.open(0, nil)
 		if v = s.launch(); r.IntN(8) == 0 { // it dies while it starts
 			<-time.After(time.Duration(r.Int64N(int64(mostStart))))
-			v.kill()
+			v.Kill()
 			v = s.launch()
 		}
 		c, err := v.ready()
@@ -72,7 +72,7 @@ func killRound(t *testing.T, s *site, seed uint64, kills int) {
 	}
 	cancel()
 	u.group.Wait()
-	v.kill() // so that the store alone tells what was answered
+	v.Kill() // so that the store alone tells what was answered
 	finale(t, s, u)
 }
 

@@ -53,8 +53,8 @@ func lockedFile(t *testing.T, lease time.Duration) {
 	defer held.Stop()
 	select {
 	case <-held.C:
-	case <-v.ended:
-		t.Fatalf("the service ended while another program held the lock: %v", v.err)
+	case <-v.Ended:
+		t.Fatalf("the service ended while another program held the lock: %v", v.Err)
 	}
 	if _, err := db.ExecContext(t.Context(), "ROLLBACK"); err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func TestCrashLostRuns(t *testing.T) {
 	if len(s.orphans()) == 0 {
 		t.Fatal("the commands that run are not found: the look for orphans would find none either")
 	}
-	v.kill()
+	v.Kill()
 	killed := time.Now()
 	await(t, "end of the killed service's commands", orphanWait, func() bool { return len(s.orphans()) == 0 })
 	v, c = s.start()

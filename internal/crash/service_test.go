@@ -3,18 +3,15 @@
 package crash_test
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -22,6 +19,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi/client"
 	"github.com/ruqi-dev/ruqi/internal/postgrestest"
+	"github.com/ruqi-dev/ruqi/internal/programtest"
 	"github.com/ruqi-dev/ruqi/standard"
 )
 
@@ -42,11 +40,8 @@ func build(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	program = filepath.Join(dir, "ruqi")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", program, "./cmd/ruqi")
-	cmd.Dir = filepath.Join("..", "..")
-	if text, err := cmd.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the service: %v\n%s", err, text)
+	if program, err = programtest.Build(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return postgrestest.Main(m)
@@ -126,16 +121,11 @@ func (s *site) marks() string { return filepath.Join(s.dir, "marks") }
 
 // A service is one process.
 type service struct {
+	*programtest.Process
 	site *site
-	cmd  *exec.Cmd
-	log  *os.File
-	out  io.Reader
 	// client and base, its address, are set once it listens.
 	client *client.Client
 	base   string
-	// ended is closed when the process is gone; err is then how.
-	ended chan struct{}
-	err   error
 }
 
 // A way is how a service is started. The zero value is the program on the site's store.
@@ -170,67 +160,40 @@ func (s *site) launchBy(w way) (*service, error) {
 	if w.clock != nil {
 		args = []string{os.Args[0]}
 	}
-	v := &service{site: s, cmd: exec.Command(args[0], args[1:]...), ended: make(chan struct{})}
-	var err error
-	if v.log, err = os.Create(filepath.Join(s.dir, fmt.Sprintf("life-%04d.log", life))); err != nil {
+	cmd := exec.Command(args[0], args[1:]...)
+	log, err := os.Create(filepath.Join(s.dir, fmt.Sprintf("life-%04d.log", life)))
+	if err != nil {
 		return nil, err
 	}
-	v.cmd.Stderr = v.log
+	cmd.Stderr = log
 	if w.clock != nil {
-		v.cmd.Env = append(os.Environ(), s.clockEnv(w)...)
+		cmd.Env = append(os.Environ(), s.clockEnv(w)...)
 	}
-	reader, writer, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(err, v.log.Close())
-	}
-	v.cmd.Stdout, v.out = writer, reader
 	// The services are to end with the tests, even when these are killed.
-	v.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	err = v.cmd.Start()
-	_ = writer.Close() // the child has its own
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	process, err := programtest.Start(cmd)
+	_ = log.Close() // the service has its own
 	if err != nil {
-		return nil, errors.Join(err, reader.Close(), v.log.Close())
+		return nil, err
 	}
-	go func() {
-		v.err = v.cmd.Wait()
-		_ = v.log.Close() // what it said is in the file
-		close(v.ended)
-	}()
-	s.t.Cleanup(func() {
-		v.kill()
-		_ = reader.Close() // whatever is left in it
-	})
+	v := &service{Process: process, site: s}
+	s.t.Cleanup(v.Kill)
 	return v, nil
 }
 
-// errGone says that a service ended before it was ready.
-var errGone = errors.New("the service ended before it listened")
-
 // ready waits until the service listens and returns a client of it.
 func (v *service) ready() (*client.Client, error) {
-	lines := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(v.out).ReadString('\n') // empty when it ends first
-		lines <- line
-	}()
-	limit := time.NewTimer(readyWait)
-	defer limit.Stop()
-	select {
-	case <-limit.C:
-		return nil, fmt.Errorf("the service does not listen after %s", readyWait)
-	case line := <-lines:
-		_, address, found := strings.Cut(strings.TrimSpace(line), "listening on ")
-		if !found {
-			return nil, errGone
-		}
-		token, err := os.ReadFile(filepath.Join(v.site.dir, "admin-token"))
-		if err != nil {
-			return nil, err
-		}
-		v.base = address
-		v.client, err = client.New(address, strings.TrimSpace(string(token)), standard.Registry(standard.Options{}), client.Options{})
-		return v.client, err
+	address, err := v.Address(readyWait)
+	if err != nil {
+		return nil, err
 	}
+	token, err := programtest.Token(v.site.dir)
+	if err != nil {
+		return nil, err
+	}
+	v.base = address
+	v.client, err = client.New(address, token, standard.Registry(standard.Options{}), client.Options{})
+	return v.client, err
 }
 
 // start launches a service and waits until it listens.
@@ -245,15 +208,9 @@ func (s *site) start() (*service, *client.Client) {
 }
 
 func (v *service) signal(sig syscall.Signal) {
-	if err := v.cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
-		v.site.t.Errorf("%v to %d: %v", sig, v.cmd.Process.Pid, err)
+	if err := v.Cmd.Process.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		v.site.t.Errorf("%v to %d: %v", sig, v.Cmd.Process.Pid, err)
 	}
-}
-
-// kill ends the process as a loss of power would, and waits until it is gone.
-func (v *service) kill() {
-	v.signal(syscall.SIGKILL)
-	<-v.ended
 }
 
 // term ends the service as a service manager does; it must leave with 0.
@@ -263,13 +220,13 @@ func (v *service) term() {
 	limit := time.NewTimer(endWait)
 	defer limit.Stop()
 	select {
-	case <-v.ended:
-		if v.err != nil {
-			v.site.t.Errorf("a service that was sent TERM left with %v", v.err)
+	case <-v.Ended:
+		if v.Err != nil {
+			v.site.t.Errorf("a service that was sent TERM left with %v", v.Err)
 		}
 	case <-limit.C:
 		v.site.t.Errorf("a service that was sent TERM is there %s later", endWait)
-		v.kill()
+		v.Kill()
 	}
 }
 

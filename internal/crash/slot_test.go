@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi/internal/netfault"
+	"github.com/ruqi-dev/ruqi/internal/programtest"
 )
 
 const (
@@ -72,12 +73,12 @@ func (s *slot) live(ctx context.Context) bool {
 	switch {
 	case ctx.Err() != nil:
 		return false
-	case errors.Is(err, errGone): // its store cannot be reached, or it was killed
-		<-v.ended
+	case errors.Is(err, programtest.ErrEnded): // its store cannot be reached, or it was killed
+		<-v.Ended
 		return false
 	case err != nil:
 		s.site.t.Errorf("service %d: %v", s.n, err)
-		v.kill()
+		v.Kill()
 		return false
 	}
 	s.mu.Lock()
@@ -89,13 +90,13 @@ func (s *slot) live(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return true
-	case <-v.ended:
+	case <-v.Ended:
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.gate.open(s.n, nil)
 	if s.doomed != v {
-		s.site.t.Errorf("service %d ended by itself: %v", s.n, v.err)
+		s.site.t.Errorf("service %d ended by itself: %v", s.n, v.Err)
 	}
 	return true
 }
@@ -133,7 +134,7 @@ func (s *slot) kill() {
 	v := s.latest
 	s.doomed, s.frozen = v, nil
 	s.mu.Unlock()
-	v.kill()
+	v.Kill()
 }
 
 // freeze stops the service and returns it; nil: it is stopped already.
@@ -166,7 +167,7 @@ func (s *slot) thaw(v *service) {
 // isReady reports whether the service says that it is.
 func (v *service) isReady() bool {
 	select {
-	case <-v.ended:
+	case <-v.Ended:
 		return false
 	default:
 	}

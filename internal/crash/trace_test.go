@@ -136,15 +136,15 @@ func liveUnder(s *site, seed uint64, front ...string) (u *users, died bool) {
 			}
 		})
 		select {
-		case <-v.ended:
+		case <-v.Ended:
 			died = true
 		case <-over.C:
 		}
 	} else {
-		<-v.ended
+		<-v.Ended
 		died = true
 	}
-	v.kill()
+	v.Kill()
 	cancel()
 	u.group.Wait()
 	return u, died

@@ -21,7 +21,7 @@ import (
 // peak is the most memory that the service has held, in bytes.
 func (s *service) peak() int64 {
 	s.t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.Cmd.Process.Pid))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -112,11 +112,11 @@ func TestNothingIsLeftOfARunHoweverItEnds(t *testing.T) {
 			// Two at once, as an end of the service mostly finds them.
 			_, pids = started("stopped")
 			_, more := started("cancelled")
-			if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			if err := s.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.cmd.Wait(); err != nil {
-				t.Errorf("the service ends with %v", err)
+			if <-s.Ended; s.Err != nil {
+				t.Errorf("the service ends with %v", s.Err)
 			}
 			s.wantGone(append(pids, more...))
 			if way == "off" && strings.Contains(s.log.String(), "control group") {
@@ -140,10 +140,7 @@ func TestWhatAKilledServiceLeftIsEnded(t *testing.T) {
 	if !strings.Contains(s.log.String(), "each run of a command has a control group") {
 		pids = pids[:familySize-2] // the other two have no mark
 	}
-	if err := s.cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = s.cmd.Wait() // killed
+	s.Kill()
 	again := serveBy(t, nil, dir)
 	if run, err = again.WaitRun(t.Context(), run.ID); err != nil || run.State != ruqi.RunLost {
 		t.Errorf("it is %+v, %v", run, err)
@@ -235,7 +232,7 @@ func TestAServiceThatIsTheFirstProcessKeepsExitCodes(t *testing.T) {
 	if err != nil || len(page.Runs) != 1 {
 		t.Fatal(err)
 	}
-	parent, pid := fmt.Sprintln(s.cmd.Process.Pid), fmt.Sprint(s.cmd.Process.Pid)
+	parent, pid := fmt.Sprintln(s.Cmd.Process.Pid), fmt.Sprint(s.Cmd.Process.Pid)
 	if by != nil { // its id is 1 to itself, and another to us
 		init, err := exec.CommandContext(t.Context(), "ps", "-o", "pid=", "--ppid", pid).Output()
 		if err != nil {

@@ -3,16 +3,13 @@
 package fieldcase_test
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -21,6 +18,7 @@ import (
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/client"
 	"github.com/ruqi-dev/ruqi/executor/command"
+	"github.com/ruqi-dev/ruqi/internal/programtest"
 	"github.com/ruqi-dev/ruqi/internal/said"
 	"github.com/ruqi-dev/ruqi/standard"
 	"github.com/ruqi-dev/ruqi/trigger"
@@ -43,21 +41,13 @@ func TestMain(m *testing.M) {
 }
 
 // program builds the real program once.
-var program = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(binDir, "ruqi")
-	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", path, "./cmd/ruqi")
-	cmd.Dir = filepath.Join("..", "..")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("%w: %s", err, out)
-	}
-	return path, nil
-})
+var program = sync.OnceValues(func() (string, error) { return programtest.Build(binDir) })
 
 // A service is the real program in a process of its own.
 type service struct {
 	*client.Client
+	*programtest.Process
 	t       *testing.T
-	cmd     *exec.Cmd
 	dir     string // data
 	address string
 	log     *said.Text
@@ -84,36 +74,27 @@ func serveBy(t *testing.T, by []string, dir string, flags ...string) *service {
 	}
 	s := &service{t: t, dir: dir}
 	line := append(by, append([]string{path, "serve", "--data-dir", s.dir, "--listen", "127.0.0.1:0", "--tz", "UTC", "--drain", "0"}, flags...)...)
-	s.cmd = exec.Command(line[0], line[1:]...)
-	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
-	var log said.Text
-	s.cmd.Stderr, s.log = &log, &log
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.cmd.Start(); err != nil {
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}
+	s.log = &said.Text{}
+	cmd.Stderr = s.log
+	if s.Process, err = programtest.Start(cmd); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
-			t.Error(err)
-		}
-		_ = s.cmd.Wait() // killed
+		s.Kill()
 		if t.Failed() {
-			t.Logf("log of the service:\n%s", &log)
+			t.Logf("log of the service:\n%s", s.log)
 		}
 	})
-	said, err := bufio.NewReader(out).ReadString('\n')
-	var found bool
-	if _, s.address, found = strings.Cut(strings.TrimSpace(said), "listening on "); !found {
-		t.Fatalf("first line %q, %v: %s", said, err, &log)
+	if s.address, err = s.Address(patience); err != nil {
+		t.Fatalf("%v: %s", err, s.log)
 	}
-	token, err := os.ReadFile(filepath.Join(s.dir, "admin-token"))
+	token, err := programtest.Token(s.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Client, err = client.New(s.address, strings.TrimSpace(string(token)), standard.Registry(standard.Options{}), client.Options{}); err != nil {
+	if s.Client, err = client.New(s.address, token, standard.Registry(standard.Options{}), client.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
@@ -153,7 +134,7 @@ func (s *service) eventually(what string, ok func() bool) {
 // cpu is what the service has used, in user and system mode.
 func (s *service) cpu() time.Duration {
 	s.t.Helper()
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.Cmd.Process.Pid))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -214,11 +195,11 @@ func TestAServiceThatIsStoppedOverADueTime(t *testing.T) {
 	s.add("date", trigger.Date(due), command.Argv("true"), ruqi.Policy{})
 	often := s.add("often", trigger.EveryDuration(500*time.Millisecond), command.Argv("true"), ruqi.Policy{MaxInstances: 3})
 	s.eventually("the first run", func() bool { return len(s.rows("often")) > 0 })
-	if err := s.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := s.Cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	<-time.After(time.Until(due.Add(time.Second)))
-	if err := s.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+	if err := s.Cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	s.eventually("the date's run", func() bool {

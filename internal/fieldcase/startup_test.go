@@ -17,10 +17,7 @@ import (
 // kill ends the service as a loss of power would.
 func (s *service) kill() {
 	s.t.Helper()
-	if err := s.cmd.Process.Kill(); err != nil {
-		s.t.Fatal(err)
-	}
-	_ = s.cmd.Wait() // killed
+	s.Kill()
 	s.Close()
 }
 

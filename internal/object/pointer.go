@@ -29,3 +29,9 @@ func Names(pointer string) []string {
 	}
 	return names
 }
+
+// Within reports whether the part that the JSON pointer below leads to is that of pointer, or in it.
+func Within(pointer, below string) bool {
+	rest, ok := strings.CutPrefix(below, pointer)
+	return ok && (rest == "" || rest[0] == '/')
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/client"
+)
+
+// An outcome is what became of one job.
+type outcome struct {
+	job   ruqi.Job
+	how   string // created, changed, unchanged; empty: it was not taken
+	fault error
+}
+
+// Jobs are added in batches: a request and a step of the store for each job would be most of the work.
+const (
+	importBatch = 100       // jobs; a step of the store then takes some 10 ms
+	importBytes = 512 << 10 // bytes of a batch, which is added to one job more; half of what the service takes
+)
+
+// A batch is some of the definitions, which go to the service together.
+type batch struct {
+	definitions []json.RawMessage
+	places      []int
+	bytes       int
+	onConflict  ruqi.OnConflict
+}
+
+// addInBatches adds the definitions, some batches at a time, and returns what became of each. It stops when the service fails; the error
+// says how. onConflict is asked for each of them what is to be done when its id is taken.
+func addInBatches(ctx context.Context, c *client.Client, definitions []json.RawMessage, onConflict func(i int) ruqi.OnConflict) ([]outcome, error) {
+	outcomes := make([]outcome, len(definitions))
+	batches := inBatches(definitions, onConflict)
+	var mu sync.Mutex // guards failed
+	var failed error
+	inParallel(ctx, len(batches), func(i int) bool {
+		err := batches[i].add(ctx, c, outcomes)
+		mu.Lock()
+		defer mu.Unlock()
+		if failed == nil {
+			failed = err
+		}
+		return err == nil
+	})
+	if failed == nil && ctx.Err() != nil {
+		failed = context.Cause(ctx)
+	}
+	return outcomes, failed
+}
+
+// inBatches parts the definitions into batches.
+func inBatches(definitions []json.RawMessage, onConflict func(i int) ruqi.OnConflict) []batch {
+	var batches []batch
+	open := map[ruqi.OnConflict]int{} // the places of those that take more, from 1 on
+	for i, text := range definitions {
+		how := onConflict(i)
+		if open[how] == 0 {
+			batches = append(batches, batch{onConflict: how})
+			open[how] = len(batches)
+		}
+		b := &batches[open[how]-1]
+		b.definitions, b.places, b.bytes = append(b.definitions, text), append(b.places, i), b.bytes+len(text)
+		if len(b.places) == importBatch || b.bytes > importBytes {
+			delete(open, how)
+		}
+	}
+	return batches
+}
+
+// add adds the jobs of the batch and notes what became of them.
+func (b *batch) add(ctx context.Context, c *client.Client, outcomes []outcome) error {
+	added, err := c.AddDefinitions(ctx, b.definitions, b.onConflict)
+	if err != nil {
+		return err
+	}
+	for n, a := range added {
+		how := howAdded(a)
+		switch {
+		case a.Err != nil && !errors.Is(a.Err, ruqi.ErrInvalid) && !errors.Is(a.Err, ruqi.ErrExists):
+			return a.Err
+		case a.Err != nil:
+			how = ""
+		}
+		outcomes[b.places[n]] = outcome{a.Job, how, a.Err}
+	}
+	return nil
+}
+
+// howAdded is what a job that was to be replaced has become.
+func howAdded(a ruqi.Addition) string {
+	switch {
+	case a.Added == ruqi.Created:
+		return "created"
+	case a.Changed:
+		return "changed"
+	}
+	return "unchanged"
+}

@@ -1,0 +1,104 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// A request for each job would be most of the work.
+func TestImportsGoInByBatches(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	var jobs, table strings.Builder
+	for i := range 250 {
+		fmt.Fprintf(&jobs, "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: job-%d}\nspec:\n  schedule: '%d 1 * * *'\n  jobTemplate: {spec: {template: {spec: {containers: [{name: c, image: x, command: ['true']}]}}}}\n---\n", i, i%60)
+		fmt.Fprintf(&table, "%d 1 * * * run --part %d\n", i%60, i)
+	}
+	for _, args := range [][]string{{"k8s", tableOf(t, "jobs.yaml", jobs.String())}, {"crontab", tableOf(t, "site", table.String())}} {
+		var writes atomic.Int64
+		through := s.between(func(_ http.ResponseWriter, r *http.Request) bool {
+			if isWrite(r) {
+				writes.Add(1)
+			}
+			return false
+		})
+		for _, word := range []string{"created ", "unchanged "} {
+			got := through(append([]string{"import"}, args...)...)
+			if n := strings.Count(got.out, word); got.status != 0 || args[0] == "k8s" && n != 250 || args[0] == "crontab" && !strings.Contains(got.out, "250 "+strings.TrimSpace(word)) {
+				t.Errorf("%s: %d %s: exit %d: %.300s", args[0], n, word, got.status, got.errors)
+			}
+		}
+		if n := writes.Load(); n != 6 {
+			t.Errorf("%s: %d requests for 250 jobs, twice", args[0], n)
+		}
+		fails := s.between(func(w http.ResponseWriter, r *http.Request) bool {
+			if isWrite(r) {
+				http.Error(w, "no", http.StatusInternalServerError)
+			}
+			return isWrite(r)
+		})
+		if got := fails(append([]string{"import"}, args...)...); got.status != 1 || strings.Contains(got.out, "created") {
+			t.Errorf("%s, of a service that fails: %+v", args[0], got)
+		}
+	}
+}
+
+// Two files of one name would make one table of two: the jobs of the one take the places of those of the other.
+func TestATableDoesNotTakeTheJobsOfAnother(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	one, two := tableOf(t, "site", "0 1 * * * backup one\n"), tableOf(t, "site", "0 1 * * * backup two\n0 2 * * * other\n")
+	s.ok("import", "crontab", one)
+	got := s.ruqi("import", "crontab", two)
+	if got.status != 1 || !strings.Contains(got.errors, two+": not taken: the job site/backup came from "+one+"; --prefix") || !strings.Contains(got.out, "0 jobs: 0 created, 0 changed, 0 unchanged; 2 lines not taken") {
+		t.Errorf("exit %d: %s%s", got.status, got.out, got.errors)
+	}
+	if strings.Contains(got.errors, "is not taken from it now") {
+		t.Errorf("what is another's is missed: %s", got.errors)
+	}
+	if job := s.ok("job", "get", "site/backup"); !strings.Contains(job, "backup one") || len(s.versions()) != 1 {
+		t.Errorf("%v\n%s", s.versions(), job)
+	}
+	if got := s.ok("import", "crontab", one); !strings.Contains(got, "1 unchanged") {
+		t.Errorf("the first again: %s", got)
+	}
+	if got := s.ok("import", "crontab", two, "--prefix", "b/"); !strings.Contains(got, "2 created") {
+		t.Errorf("with a prefix: %s", got)
+	}
+	if got := s.ok("import", "crontab", two, "--take-over"); !strings.Contains(got, "1 created, 1 changed") {
+		t.Errorf("taken over: %s", got)
+	}
+	if got := s.ok("import", "crontab", two); !strings.Contains(got, "2 unchanged") {
+		t.Errorf("its own now: %s", got)
+	}
+	// However it is named it is the same file, and what was imported by a release that knew no places is taken.
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(dir, two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ok("job", "modify", "site/other", "--label", "crontab.path-")
+	if got := s.ok("import", "crontab", relative); !strings.Contains(got, "1 changed, 1 unchanged") {
+		t.Errorf("by another name: %s", got)
+	}
+	// Standard input is somebody's.
+	input := func(args ...string) command {
+		return run(t, map[string]string{"RUQI_SERVER": s.url, "RUQI_DATA_DIR": s.dir}, "0 1 * * * x\n", append([]string{"import", "crontab", "-"}, args...)...)
+	}
+	for range 2 {
+		if got := input(); got.status != 0 {
+			t.Errorf("standard input: %+v", got)
+		}
+	}
+	if got := s.ruqi("import", "crontab", tableOf(t, "crontab", "0 1 * * * x\n")); got.status != 1 || !strings.Contains(got.errors, "came from standard input of ") {
+		t.Errorf("a file in its place: %+v", got)
+	}
+}
