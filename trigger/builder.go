@@ -129,15 +129,7 @@ func (t *EveryTrigger) At(times ...string) *EveryTrigger {
 		return t
 	}
 	// The words before their times: those that a weekday has are its 00:00.
-	text := "every "
-	switch s := &t.saying; s.form {
-	case formWeekdays:
-		text += weekdayText(s.on)
-	case formInterval:
-		text += lengthText(s.length, false)
-	default:
-		text = s.text()
-	}
+	text := t.saying.untimed()
 	for i, at := range times {
 		if i == 0 {
 			text += " at " + at
