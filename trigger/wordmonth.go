@@ -30,9 +30,9 @@ func (r *wordReader) readMonths(s *saying, n int64) (done bool, err error) {
 	}
 	if !r.skip("on") {
 		if name == "month" {
-			return true, at.refuse("a month has no time of its own: say the day, as in every month on the 15th at 09:00")
+			return true, r.refuse("a month has no time of its own: say the day, as in every month on the 15th at 09:00")
 		}
-		return true, at.refuse("a year has no time of its own: say the date, as in every year on march 15 at 09:00")
+		return true, r.refuse("a year has no time of its own: say the date, as in every year on march 15 at 09:00")
 	}
 	s.form = formDates
 	if name == "month" {

@@ -138,7 +138,7 @@ func (r *wordReader) and() bool {
 }
 
 var (
-	unitWords    = []string{"seconds", "minutes", "hours", "days", "weeks", "second", "minute", "hour", "day", "week", "month"}
+	unitWords    = []string{"seconds", "minutes", "hours", "days", "weeks", "second", "minute", "hour", "day", "week"}
 	weekdayWords = append([]string{"weekday"}, weekdayNames[:]...)
 )
 
@@ -246,7 +246,7 @@ func (r *wordReader) readUnit(s *saying) error {
 	}
 	unit, ok := r.unit()
 	if !ok {
-		return r.fail(acceptedEvery, append(weekdayWords, unitWords...)...)
+		return r.fail(acceptedEvery, slices.Concat(weekdayWords, unitWords, []string{"month", "year"})...)
 	}
 	s.length = unit
 	if unit == weekMicros && r.peek() == "on" {

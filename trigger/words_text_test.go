@@ -46,8 +46,8 @@ func TestWordsOfMonthsAndHoursHaveOneCanonicalForm(t *testing.T) {
 
 func TestWordsWithTwoReadingsAreRefused(t *testing.T) {
 	for _, c := range []struct{ text, says string }{
-		{"every month", "a month has no time of its own: say the day, as in every month on the 15th at 09:00, at column 7"},
-		{"every month at 9:00", "say the day"}, {"every year", "say the date, as in every year on march 15 at 09:00, at column 7"}, {"1 year at 9:00", "say the date"},
+		{"every month", "a month has no time of its own: say the day, as in every month on the 15th at 09:00, at column 12"},
+		{"every month at 9:00", "say the day"}, {"every year", "say the date, as in every year on march 15 at 09:00, at column 11"}, {"1 year at 9:00", "say the date"},
 		{"every 2 months on the 15th", "the words do not say which months are counted: that is a kind calendar with its first date, months=2 hour=9"},
 		{"every 3 years", "years=3"}, {"every 2 months", "months=2"}, {"every day at 12am", "12am is noon to some and midnight to others: say 12:00 or 00:00, at column 14"},
 		{"every day at 12:30 pm", "say 12:30 or 00:30, at column 14"}, {"every day at 13pm", "the hours before pm are 1 to 11: say 13:00, at column 14"}, {"every day at 0:10am", "say 00:10"},
@@ -190,6 +190,29 @@ func TestTheBuilderReplacesTimesOfEveryForm(t *testing.T) {
 	} {
 		if _, err := built.Bind(time.UTC, time.Unix(0, 0), ""); err != nil || built.String() != want {
 			t.Errorf("got %q %v, want %q", built.String(), err, want)
+		}
+	}
+}
+
+func TestTheBuilderSaysMonthsYearsAndWeeks(t *testing.T) {
+	for want, built := range map[string]*trigger.EveryTrigger{
+		"every month on the 1st, 15th, last day at 09:00": trigger.Every(1).Month(15, 1, 0).At("9:00"),
+		"every month on the 31st at 00:00":                trigger.Every(1).Month(31),
+		"every year on march 15 at 21:30":                 trigger.Every(1).Year(time.March, 15).At("9:30pm"),
+		"every 2 weeks on monday at 13:15":                trigger.Every(2).WeeksOn(time.Monday).At("13:15"),
+		"every friday at 00:00":                           trigger.Every(1).WeeksOn(time.Friday),
+	} {
+		if _, err := built.Bind(time.UTC, time.Unix(0, 0), ""); err != nil || built.String() != want {
+			t.Errorf("got %q %v, want %q", built.String(), err, want)
+		}
+	}
+	for says, built := range map[string]*trigger.EveryTrigger{
+		"no day of the month is given": trigger.Every(1).Month(), "a month has no day 32": trigger.Every(1).Month(32), `"-1th" is not understood`: trigger.Every(1).Month(-1),
+		"the words do not say which months": trigger.Every(2).Month(1), "there is no month of number 13": trigger.Every(1).Year(13, 1), "February has no day 30": trigger.Every(1).Year(2, 30),
+		"there is no weekday of number 7": trigger.Every(2).WeeksOn(7), "more than zero": trigger.Every(0).WeeksOn(1),
+	} {
+		if _, err := built.Bind(time.UTC, time.Unix(0, 0), ""); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("got %v, want %s", err, says)
 		}
 	}
 }
