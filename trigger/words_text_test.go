@@ -341,3 +341,36 @@ func TestATimeFromNowIsCountedFromWhenItIsBound(t *testing.T) {
 		}
 	}
 }
+
+// Read or refused, each takes less than a millisecond for a kilobyte; the fastest of ten tries counts, since other work of the machine is not
+// the parser's.
+func TestHostileTextsOfAnyKindTakeLittleTime(t *testing.T) {
+	fill := func(before, element, after string) string {
+		return before + strings.Repeat(element, (1024-len(before)-len(after))/len(element)) + after
+	}
+	var names strings.Builder // words that all differ
+	for i := 0; names.Len() < 1018; i++ {
+		names.WriteString(strconv.FormatInt(int64(i), 36) + "= ")
+	}
+	for _, text := range []string{
+		fill("every ", "monday, ", "munday"), fill("every day at ", "9:00,", "25:00"), fill("every month on ", "31,", "32"), fill("", "1 hour ", "x"), fill("in ", "1s ", "1 minuts"), fill("", ",", ""), fill("", "\x00", ""),
+		fill("", "days=1 ", "x"), fill("", "d=1 ", ""), names.String()[:1017], fill("days=1 start_date='", "2", "'"), fill("", "'", ""), fill("", "=", ""), fill("@every ", "1ns", ""), fill("@every ", "1h", "x"), fill("@every ", "1 hour ", ""),
+		fill("", "9", ""), fill("every ", "9", " minutes"), fill("at ", "2026-12-01 ", ""), fill("", "２", ""), fill("every ", "ⱥ", ""), fill("every year on ", "march ", ""), fill("in ", "0", " seconds"), fill("", "\xff", ""),
+		fill("TZ=", "Ⱥ", " @every 5m"), fill("TZ=Ⱥ ", "Ⱥ", " @every 5m"), fill("2026-12-01 09:30:00.", "1", ""),
+	} {
+		for _, kind := range []string{"cron", "interval", "date", "calendar", "every"} {
+			fastest := time.Hour
+			for range 10 {
+				start := time.Now()
+				_, err := trigger.Parse(kind, text, trigger.ParseOptions{})
+				fastest = min(fastest, time.Since(start))
+				if err != nil {
+					refused(t, err)
+				}
+			}
+			if fastest > time.Millisecond {
+				t.Errorf("%s %.50q: %v", kind, text, fastest)
+			}
+		}
+	}
+}
