@@ -97,6 +97,42 @@ func (c *Count) On(days ...time.Weekday) *EveryTrigger {
 	return c.of(text)
 }
 
+// Month is each month, on these days of it, 1-31, at 00:00 without At; 0 stands for the last day. Months that lack a day are passed over.
+func (c *Count) Month(days ...int) *EveryTrigger {
+	if len(days) == 0 {
+		return broken("", "no day of the month is given")
+	}
+	text := "month on the "
+	for i, day := range days {
+		if i > 0 {
+			text += ", "
+		}
+		if day == 0 {
+			text += "last day"
+		} else {
+			text += ordinal(day)
+		}
+	}
+	return c.of(text)
+}
+
+// Year is a date of each year, at 00:00 without At. Years that lack it, as most do 29 February, are passed over.
+func (c *Count) Year(month time.Month, day int) *EveryTrigger {
+	if month < time.January || month > time.December {
+		return broken("", "there is no month of number "+strconv.Itoa(int(month)))
+	}
+	return c.of("year on " + monthNames[month-1] + " " + strconv.Itoa(day))
+}
+
+// WeeksOn counts weeks of the calendar from a weekday, the first one from the day on that the trigger is bound or starts; at 00:00 without
+// At. Every(1) of them is each such day.
+func (c *Count) WeeksOn(day time.Weekday) *EveryTrigger {
+	if day < time.Sunday || day > time.Saturday {
+		return broken("", "there is no weekday of number "+strconv.Itoa(int(day)))
+	}
+	return c.of("weeks on " + weekdayNames[day])
+}
+
 // of reads the words so far.
 func (c *Count) of(unit string) *EveryTrigger {
 	text := "every "
@@ -122,22 +158,14 @@ func broken(text, message string) *EveryTrigger {
 	return &EveryTrigger{anchor: none, term: term{edge{micros: none}, edge{micros: none}}, fault: ruqi.Invalid("/text", text, "every: %s", message)}
 }
 
-// At gives the times of day, HH:MM or HH:MM:SS; for Every(1).Hour() it is :MM or :MM:SS, for Every(1).Minute() :SS. It takes the place
+// At gives the times of day, HH:MM or HH:MM:SS, or 9am; for Every(1).Hour() it is :MM or :MM:SS, for Every(1).Minute() :SS. It takes the place
 // of those given before.
 func (t *EveryTrigger) At(times ...string) *EveryTrigger {
 	if t.fault != nil {
 		return t
 	}
 	// The words before their times: those that a weekday has are its 00:00.
-	text := "every "
-	switch s := &t.saying; s.form {
-	case formWeekdays:
-		text += weekdayText(s.on)
-	case formInterval:
-		text += lengthText(s.length, false)
-	default:
-		text = s.text()
-	}
+	text := t.saying.untimed()
 	for i, at := range times {
 		if i == 0 {
 			text += " at " + at

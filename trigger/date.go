@@ -39,6 +39,11 @@ func Date(at time.Time) *DateTrigger {
 // wall time that comes twice there means the first; one that the clock skips is
 // refused, naming the nearest times that exist. The error is an *ruqi.InvalidError.
 func DateText(text string, loc *time.Location) (*DateTrigger, error) {
+	return dateText(text, 1, loc)
+}
+
+// dateText is DateText for a text that begins at a column of a longer one.
+func dateText(text string, column int, loc *time.Location) (*DateTrigger, error) {
 	t := &DateTrigger{}
 	var faults ruqi.Faults
 	if loc != nil {
@@ -48,7 +53,7 @@ func DateText(text string, loc *time.Location) (*DateTrigger, error) {
 	}
 	m, err := parseMoment(text)
 	if err != nil {
-		faults.Add("/at", text, "date: %q %v", clip(text), err)
+		faults.Add("/at", text, "date: %q %v", clip(text), within(err, column))
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err

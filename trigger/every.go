@@ -30,7 +30,9 @@ type EveryOptions struct {
 //   - "every 5 to 10 minutes": at random, each fire time that long after the one before, the same on every instance.
 //   - "every day at 10:30", "every weekday at 09:00, 17:00", "every monday, thursday at 13:15:30", "every monday" (at 00:00): on the
 //     wall clock.
-//   - "every 3 days at 09:00": on the calendar, from the day it is bound or the start.
+//   - "every 3 days at 09:00", "every 2 weeks on monday at 09:00": on the calendar, from the day it is bound or the start, or the first monday
+//     from there on.
+//   - "every month on the 1st, 15th and last day at 09:00", "every year on march 15 at 9:30pm": on those dates, where there are such.
 //   - "every minute at :30", "every hour at :15": on the wall clock, following the real time through a clock change.
 //   - "in 5 minutes", "now", "at 2026-12-01 09:30": once. A date is a date trigger when it is bound.
 //
@@ -152,6 +154,8 @@ func (t *EveryTrigger) wind() {
 	switch t.saying.form {
 	case formWeekdays:
 		c.times = &dayTimes{t.saying.on, t.saying.secs}
+	case formDates:
+		c.times = &dayTimes{t.saying.dates, t.saying.secs}
 	case formBeat:
 		c.times = &t.saying.beat
 	case formDays:
@@ -165,7 +169,7 @@ func (t *EveryTrigger) wind() {
 		default:
 			return
 		}
-		c.times = &dayTimes{newChain(first, 0, t.saying.days), t.saying.secs}
+		c.times = &dayTimes{newChain(t.saying.first(first), 0, t.saying.days), t.saying.secs}
 	}
 	t.clock = c
 }

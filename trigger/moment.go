@@ -2,9 +2,12 @@ package trigger
 
 import (
 	"errors"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/cronexpr"
 )
 
 // microsecond is how many fit in a second.
@@ -26,16 +29,89 @@ var (
 	errRange = errors.New("is out of range, the years are 1 to 9999")
 )
 
+// A momentError says that a text is no moment, and where.
+type momentError struct {
+	err    error  // errNoDate or errRange
+	column int    // from 1, in bytes
+	near   string // the nearest right spelling; empty when there is none
+}
+
+func (e *momentError) Error() string {
+	text := e.err.Error()
+	if e.near != "" {
+		text += "; write " + e.near
+	}
+	return text + ", at column " + strconv.Itoa(e.column)
+}
+
+func (e *momentError) Unwrap() error { return e.err }
+
+// within returns an error of parseMoment for a text that begins at a column of a longer one.
+func within(err error, column int) error {
+	var e *momentError
+	if !errors.As(err, &e) {
+		return err
+	}
+	moved := *e
+	moved.column += column - 1
+	return &moved
+}
+
+// nearestMoment returns a text that was meant for a moment as it is written; empty when there is none: 2026-1-5 9:00 is
+// 2026-01-05 09:00.
+func nearestMoment(text string) string {
+	const longest = len("2026-12-01T09:30:15.250000+01:00")
+	if len(text) > longest || len(text) < len("2026-1-1") {
+		return ""
+	}
+	date, rest := text, ""
+	if i := strings.IndexAny(text, "Tt "); i >= 0 {
+		date, rest = text[:i], text[i:]
+		if hour, _, found := strings.Cut(rest[1:], ":"); found && len(hour) == 1 {
+			rest = rest[:1] + "0" + rest[1:]
+		}
+	}
+	parts := strings.FieldsFunc(date, func(r rune) bool { return r == '-' || r == '/' || r == '.' })
+	if len(parts) != 3 || len(parts[0]) != 4 {
+		return ""
+	}
+	for i, part := range parts[1:] {
+		if len(part) == 1 {
+			parts[1+i] = "0" + part
+		}
+	}
+	right := strings.Join(parts, "-") + rest
+	if _, err := readMoment(right); err != nil || right == text {
+		return ""
+	}
+	return right
+}
+
 // parseMoment reads a date, or a date and a time with a blank or T between, with
-// a fraction and an offset. Digits of the fraction after the sixth are cut. The error is errNoDate or errRange.
+// a fraction and an offset. Digits of the fraction after the sixth are cut. The error is a *momentError, and
+// is errNoDate or errRange.
 func parseMoment(text string) (moment, error) {
+	m, err := readMoment(text)
+	if err != nil {
+		if err.near = nearestMoment(text); err.near != "" {
+			err.column = 1 // it takes the place of all of the text
+		}
+		return m, err
+	}
+	return m, nil
+}
+
+func readMoment(text string) (moment, *momentError) {
 	var m moment
 	s := scanner{rest: text}
+	wrong := func(err error, rest string) (moment, *momentError) {
+		return m, &momentError{err: err, column: len(text) - len(rest) + 1}
+	}
 	year, month, day := s.digits(4), s.after('-', 2), s.after('-', 2)
 	var hour, minute, second int
 	if !s.failed && s.rest != "" {
 		if !s.skip('T') && !s.skip('t') && !s.skip(' ') {
-			return m, errNoDate
+			return wrong(errNoDate, s.rest)
 		}
 		hour, minute = s.digits(2), s.after(':', 2)
 		if s.skip(':') {
@@ -46,16 +122,25 @@ func parseMoment(text string) (moment, error) {
 		}
 		m.zoned, m.offset = s.zone()
 	}
-	if s.failed || s.rest != "" || hour > 23 || minute > 59 || second > 59 {
-		return m, errNoDate
+	switch {
+	case s.failed:
+		return wrong(errNoDate, s.rest)
+	case month < 1 || month > 12:
+		return wrong(errNoDate, text[len("2026-"):])
+	case day < 1 || day > cronexpr.DaysIn(year, month):
+		return wrong(errNoDate, text[len("2026-12-"):])
+	case hour > 23:
+		return wrong(errNoDate, text[len("2026-12-01T"):])
+	case minute > 59:
+		return wrong(errNoDate, text[len("2026-12-01T09:"):])
+	case second > 59:
+		return wrong(errNoDate, text[len("2026-12-01T09:30:"):])
+	case s.rest != "":
+		return wrong(errNoDate, s.rest)
 	}
-	t := time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC)
-	if t.Day() != day || int(t.Month()) != month {
-		return m, errNoDate
-	}
-	m.wall = t.Unix()
+	m.wall = time.Date(year, time.Month(month), day, hour, minute, second, 0, time.UTC).Unix()
 	if s := m.wall - m.offset; s < earliest || s > latest {
-		return m, errRange
+		return wrong(errRange, text)
 	}
 	return m, nil
 }
@@ -73,15 +158,15 @@ func (s *scanner) fail() int {
 
 // digits reads exactly n ASCII digits.
 func (s *scanner) digits(n int) (value int) {
-	if s.failed || len(s.rest) < n {
-		return s.fail()
+	if s.failed {
+		return 0
 	}
 	for i := range n {
-		c := s.rest[i]
-		if c < '0' || c > '9' {
+		if i >= len(s.rest) || s.rest[i] < '0' || s.rest[i] > '9' {
+			s.rest = s.rest[i:]
 			return s.fail()
 		}
-		value = value*10 + int(c-'0')
+		value = value*10 + int(s.rest[i]-'0')
 	}
 	s.rest = s.rest[n:]
 	return value

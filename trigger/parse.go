@@ -1,10 +1,7 @@
 package trigger
 
 import (
-	"errors"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -36,11 +33,12 @@ type ParseOptions struct {
 
 // Parse reads a trigger of a kind from what a user typed.
 //
-//   - cron: an expression of the dialect. "@every 90s" gives an interval.
+//   - cron: an expression of the dialect. "@every 90s" gives an interval; a zone may stand in front.
 //   - interval: "5 seconds", "every 5 seconds", "every minute", "1 week",
 //     "1h30m", "2d"; or "weeks= days= hours= minutes= seconds= start_date=
 //     end_date=" with whole numbers, a value with a blank in single quotes.
-//   - date: what DateText reads, "now", or "in 5 minutes".
+//   - date: what DateText reads, "now", or "in 5 minutes"; without Now the latter is a trigger of kind every, and counts from the anchor
+//     that Bind is given.
 //   - calendar: "years= months= weeks= days= hour= minute= second= start_date= end_date=" with whole numbers.
 //   - every: words as EveryTrigger has them. A length of time gives an interval, a date a date; so does "in 5 minutes", when Now is
 //     given.
@@ -103,226 +101,114 @@ func (o ParseOptions) refuse(faults *ruqi.Faults, kind string, namesAndValues ..
 }
 
 func tooLong(pointer, text string) error {
-	return ruqi.Invalid(pointer, clip(text), "expression: the text has %d bytes, the most are %d", len(text), longestText)
+	return ruqi.Invalid(pointer, clip(text), "expression: the text has %d bytes, the most are %d, at column %d", len(text), longestText, longestText+1)
 }
 
 func parseCron(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, error) {
-	if length, found := strings.CutPrefix(strings.TrimSpace(text), "@every "); found && (o.Dialect == "" || o.Dialect == "crontab") {
-		var faults ruqi.Faults
-		o.refuse(&faults, "interval", "gap", o.Gap, "fold", o.Fold)
-		every, err := duration.Parse(strings.TrimSpace(length))
-		if err != nil {
-			faults.Add("/expr", text, "expression: @every: %v", err)
-			return nil, faults.Err()
+	if o.Dialect == "" || o.Dialect == "crontab" {
+		if w, zone, found := beginsEvery(text); found {
+			return parseEveryMacro(text, w, zone, loc, o)
 		}
-		t, err := Interval(every, IntervalOptions{Zone: loc, StartText: o.Start, EndText: o.End})
-		faults.Merge("", err)
-		return t, faults.Err()
 	}
 	return Cron(text, CronOptions{
 		Dialect: o.Dialect, Seed: o.Seed, Zone: loc, StartText: o.Start, EndText: o.End, Gap: Gap(o.Gap), Fold: Fold(o.Fold),
 	})
 }
 
-func parseInterval(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, error) {
+// beginsEvery reports whether a text of cron is @every, in whatever case, and returns its words from there on and the zone in front.
+func beginsEvery(text string) (list []word, zone string, found bool) {
+	if len(text) > longestText || !strings.Contains(text, "@") {
+		return nil, "", false
+	}
+	list = words(text)
+	if name, _, found := strings.Cut(list[0].text, "="); found && (name == "tz" || name == "cron_tz") && len(list) > 1 {
+		// The words are in lower case, and zones are not.
+		zone = text[list[0].column+len(name) : list[1].column-1]
+		zone, list = strings.TrimSpace(zone), list[1:]
+	}
+	return list, zone, list[0].text == "@every"
+}
+
+// parseEveryMacro reads @every 90s. Faults are at /expr.
+func parseEveryMacro(text string, list []word, zone string, loc *time.Location, o ParseOptions) (ruqi.Trigger, error) {
 	var faults ruqi.Faults
-	if len(text) > longestText {
-		return nil, tooLong("/every", text)
+	o.refuse(&faults, "interval", "gap", o.Gap, "fold", o.Fold)
+	if zone != "" {
+		named, err := LoadZone(zone)
+		faults.Merge("/expr", err)
+		loc = named
 	}
-	w := intervalWords{start: o.Start, end: o.End}
-	if strings.Contains(text, "=") {
-		w.read(text, &faults)
+	r := wordReader{list[1:], len(text) + 1}
+	name := list[0]
+	if text[name.column-1:name.column-1+len(name.text)] != name.text {
+		faults.Add("/expr", text, "expression: %v", &wordError{column: name.column, wanted: "macros are in lower case", complete: true, instead: name.text})
+	} else if micros, err := r.every(text); err != nil {
+		faults.Add("/expr", text, "expression: @every: %v", err)
 	} else {
-		every, ok := parseLength(text)
-		if !ok {
-			faults.Add("/every", text, "every: %q is not a length of time (accepted: 90s, 1h30m, 2d, 5 seconds, every 5 minutes, 1 week, or %s)%s", clip(text), intervalNames, nearestUnit(text))
-		}
-		w.every, w.named = every, map[string]string{"/every": "every"}
+		t, err := Interval(time.Duration(micros)*time.Microsecond, IntervalOptions{Zone: loc, StartText: o.Start, EndText: o.End})
+		faults.Merge("", err)
+		return t, faults.Err()
 	}
-	if err := faults.Err(); err != nil {
-		return nil, err
-	}
-	t, err := Interval(w.every, IntervalOptions{Zone: loc, StartText: w.start, EndText: w.end})
-	if err == nil {
-		return t, nil
-	}
-	var invalid *ruqi.InvalidError
-	if errors.As(err, &invalid) {
-		for i, f := range invalid.Faults {
-			if name := w.named[f.Pointer]; name != "" {
-				invalid.Faults[i].Message = name + ": " + f.Message
-			}
-		}
-	}
-	return nil, err
+	_, err := Interval(time.Hour, IntervalOptions{Zone: loc, StartText: o.Start, EndText: o.End}) // what else is wrong
+	faults.Merge("", err)
+	return nil, faults.Err()
 }
 
-const intervalNames = "weeks= days= hours= minutes= seconds= start_date= end_date="
-
-// nearestName returns what to write for a wrong name, one of those that end with = in known; empty when none is near.
-func nearestName(wrong, known string) string {
-	near := nearest(wrong, strings.Fields(strings.ReplaceAll(known, "=", "")))
-	if near == "" {
-		return ""
+// every reads the length after @every, which is all of the rest and in short: 90s. One in words is told how it is in short.
+func (r *wordReader) every(text string) (int64, error) {
+	if len(r.rest) == 0 {
+		return 0, r.refuse("there is no length of time (accepted: such as 90s or 1h30m)")
 	}
-	return "; write " + near + "="
-}
-
-// nearestUnit returns what to write for the first wrong unit of a length in words; empty when none is near.
-func nearestUnit(text string) string {
-	for _, word := range strings.Fields(strings.ToLower(text)) {
-		if _, right := lengthUnits[strings.TrimSuffix(word, "s")]; right {
-			continue
-		}
-		if near := nearest(word, []string{"seconds", "minutes", "hours", "days", "weeks"}); near != "" {
-			return "; write " + near
-		}
-	}
-	return ""
-}
-
-// intervalWords collects the words of the form "hours=1 start_date=2026-01-01".
-type intervalWords struct {
-	every      time.Duration
-	start, end string
-	named      map[string]string // by pointer, the word a value came from
-}
-
-func (w *intervalWords) read(text string, faults *ruqi.Faults) {
-	units := map[string]time.Duration{
-		"weeks": duration.Week, "days": duration.Day, "hours": time.Hour, "minutes": time.Minute, "seconds": time.Second,
-	}
-	w.named = map[string]string{}
-	seen := map[string]bool{}
-	for _, word := range splitQuoted(text) {
-		name, value, _ := strings.Cut(word, "=")
-		if seen[name] {
-			faults.Add("/every", word, "%s: given twice", clip(name))
-			continue
-		}
-		seen[name] = true
-		switch name {
-		case "start_date":
-			w.readDate(name, value, "/start", &w.start, faults)
-		case "end_date":
-			w.readDate(name, value, "/end", &w.end, faults)
-		default:
-			unit, known := units[name]
-			if !known {
-				faults.Add("/every", word, "%s: unknown word; accepted are %s%s", clip(name), intervalNames, nearestName(name, intervalNames))
-				continue
-			}
-			w.named["/every"] = name
-			n, err := strconv.ParseInt(value, 10, 64)
-			switch {
-			case err != nil && !errors.Is(err, strconv.ErrRange) || strings.HasPrefix(value, "+"):
-				faults.Add("/every", word, "%s: %q is not a whole number", name, clip(value))
-			case n < 0:
-				faults.Add("/every", word, "%s: %s is below zero", name, clip(value))
-			case err != nil || n > int64(math.MaxInt64-w.every)/int64(unit):
-				faults.Add("/every", word, "%s: %s is too much, 292 years are the most", name, clip(value))
-			default:
-				w.every += time.Duration(n) * unit
-			}
-		}
-	}
-}
-
-func (w *intervalWords) readDate(name, value, pointer string, into *string, faults *ruqi.Faults) {
+	begin := *r
+	micros, ok, err := r.short()
 	switch {
-	case *into != "":
-		faults.Add(pointer, value, "%s: given twice", name)
-	case value == "":
-		faults.Add(pointer, value, "%s: there is no date after the =", name)
-	default:
-		*into = value
-		w.named[pointer] = name
+	case err != nil:
+		return 0, err
+	case ok && len(r.rest) == 0:
+		return micros, nil
+	case strings.HasPrefix(begin.peek(), "-"):
+		return 0, begin.refuse("the length must be more than zero")
 	}
-}
-
-// splitQuoted splits at blanks that are not in single quotes, and takes the quotes
-// off.
-func splitQuoted(text string) []string {
-	var list []string
-	var b strings.Builder
-	quoted, inside := false, false
-	for i := range len(text) {
-		c := text[i]
-		switch {
-		case c == '\'':
-			quoted, inside = !quoted, true
-		case (c == ' ' || c == '\t') && !quoted:
-			if inside {
-				list = append(list, b.String())
-				b.Reset()
-				inside = false
-			}
-		default:
-			inside = true
-			b.WriteByte(c)
-		}
+	e := begin.fail("a length of time such as 90s or 1h30m")
+	inWords := begin
+	if length, err := inWords.readLength(""); err == nil {
+		e.read, e.instead = strings.TrimSpace(text[e.column-1:]), duration.Format(length)
 	}
-	if inside {
-		list = append(list, b.String())
-	}
-	return list
-}
-
-// lengthUnits are the words for units, in the singular.
-var lengthUnits = map[string]time.Duration{
-	"second": time.Second, "sec": time.Second, "minute": time.Minute, "min": time.Minute,
-	"hour": time.Hour, "day": duration.Day, "week": duration.Week,
-}
-
-// parseLength reads a length of time in words ("5 minutes", "every hour", "1 hour 30
-// minutes") or in short ("1h30m").
-func parseLength(text string) (time.Duration, bool) {
-	list := strings.Fields(strings.ToLower(text))
-	if len(list) > 1 && list[0] == "every" {
-		list = list[1:]
-	}
-	if len(list) == 1 {
-		if unit, ok := lengthUnits[list[0]]; ok {
-			return unit, true
-		}
-		d, err := duration.Parse(list[0])
-		return d, err == nil
-	}
-	var total time.Duration
-	for pair := range slices.Chunk(list, 2) {
-		if len(pair) < 2 {
-			return 0, false
-		}
-		unit, known := lengthUnits[strings.TrimSuffix(pair[1], "s")]
-		n, err := strconv.ParseUint(pair[0], 10, 63)
-		if !known || err != nil || int64(n) > int64(math.MaxInt64-total)/int64(unit) {
-			return 0, false
-		}
-		total += time.Duration(n) * unit
-	}
-	return total, len(list) > 0
+	return 0, e
 }
 
 func parseDate(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, error) {
 	if len(text) > longestText {
 		return nil, tooLong("/at", text)
 	}
-	lower := strings.ToLower(strings.TrimSpace(text))
-	length, relative := strings.CutPrefix(lower, "in ")
-	if !relative && lower != "now" {
-		return DateText(strings.TrimSpace(text), loc)
-	}
-	if o.Now.IsZero() {
-		return nil, ruqi.Invalid("/at", text, "date: %q depends on the moment it is asked; give a date", clip(text))
-	}
-	at := o.Now
-	if relative {
-		d, ok := parseLength(length)
-		if !ok {
-			return nil, ruqi.Invalid("/at", text, "date: %q is not a length of time (accepted: in 5 minutes, in 1h30m)", clip(length))
+	r := wordReader{words(text), len(text) + 1}
+	switch {
+	case r.peek() == "now" && len(r.rest) == 1:
+		if o.Now.IsZero() {
+			return nil, ruqi.Invalid("/at", text, "date: %v", r.refuse("now depends on the moment it is asked; give a date such as 2026-12-01 09:30, or a time from then, in 5 minutes"))
 		}
-		at = at.Add(d)
+		return fixed(o.Now, loc)
+	case r.skip("in"):
+		length, err := r.readLength("")
+		if err != nil {
+			return nil, ruqi.Invalid("/at", text, "date: %v", err)
+		}
+		if o.Now.IsZero() { // so long after the moment it is bound
+			return newEvery(saying{form: formIn, length: length.Microseconds()}, "", EveryOptions{Zone: loc}).settled()
+		}
+		return fixed(o.Now.Add(length), loc)
+	case r.peek() == "at" && len(r.rest) > 1:
+		from := r.rest[1].column - 1
+		if _, err := parseMoment(strings.TrimSpace(text[from:])); err == nil {
+			return nil, ruqi.Invalid("/at", text, "date: %v", &wordError{column: r.rest[0].column, wanted: "the date stands alone here", complete: true, instead: strings.TrimSpace(text[from:])})
+		}
 	}
+	date := strings.TrimSpace(text)
+	return dateText(date, len(text)-len(strings.TrimLeft(text, " \t\r\n"))+1, loc)
+}
+
+// fixed returns the date trigger of an instant.
+func fixed(at time.Time, loc *time.Location) (ruqi.Trigger, error) {
 	t := Date(at)
 	if t.fault != nil {
 		return nil, t.fault
@@ -331,4 +217,10 @@ func parseDate(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, e
 		return t, nil
 	}
 	return t.Bind(loc, time.Time{}, "")
+}
+
+// lengthUnits are the words for units, in the singular.
+var lengthUnits = map[string]time.Duration{
+	"second": time.Second, "sec": time.Second, "minute": time.Minute, "min": time.Minute,
+	"hour": time.Hour, "day": duration.Day, "week": duration.Week,
 }

@@ -13,59 +13,44 @@ const calendarWords = "years= months= weeks= days= hour= minute= second= start_d
 
 // parseCalendar reads the form "months=1 hour=9 start_date=2026-01-31".
 func parseCalendar(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, error) {
-	var faults ruqi.Faults
 	if len(text) > longestText {
 		return nil, tooLong("/days", text)
 	}
-	c := CalendarOptions{Zone: loc, StartText: o.Start, EndText: o.End, Gap: Gap(o.Gap), Fold: Fold(o.Fold)}
+	if !strings.Contains(text, "=") && strings.TrimSpace(text) != "" {
+		e := wordError{column: 1, complete: true, wanted: "a calendar trigger is written as " + calendarWords + ", such as months=1 hour=9; words are those of kind every"}
+		return nil, ruqi.Invalid("/days", text, "days: %v", &e)
+	}
+	var faults ruqi.Faults
+	c := CalendarOptions{Zone: loc, Gap: Gap(o.Gap), Fold: Fold(o.Fold)}
 	numbers := map[string]*int{
 		"years": &c.Years, "months": &c.Months, "weeks": &c.Weeks, "days": &c.Days, "hour": &c.Hour, "minute": &c.Minute, "second": &c.Second,
 	}
-	dates := intervalWords{start: o.Start, end: o.End, named: map[string]string{}}
-	seen := map[string]bool{}
-	for _, word := range splitQuoted(text) {
-		name, value, _ := strings.Cut(word, "=")
-		if seen[name] {
-			faults.Add("/"+clip(name), word, "%s: given twice", clip(name))
-			continue
+	p := pairs{text: text, pointer: "/days", names: calendarWords, start: o.Start, end: o.End, at: map[string]pair{}, prefix: true}
+	p.read(&faults, func(w pair) bool {
+		number := numbers[w.name]
+		if number == nil {
+			return false
 		}
-		seen[name] = true
-		switch number := numbers[name]; {
-		case number != nil:
-			n, err := strconv.Atoi(value)
-			switch {
-			case errors.Is(err, strconv.ErrRange):
-				faults.Add("/"+name, word, "%s: %s is out of range", name, clip(value))
-				n = 1
-			case err != nil || strings.HasPrefix(value, "+"):
-				faults.Add("/"+name, word, "%s: %q is not a whole number", name, clip(value))
-				n = 1
-			}
-			*number = n
-		case name == "start_date":
-			dates.readDate(name, value, "/start", &c.StartText, &faults)
-		case name == "end_date":
-			dates.readDate(name, value, "/end", &c.EndText, &faults)
-		default:
-			faults.Add("/days", word, "%s: unknown word; accepted are %s%s", clip(name), calendarWords, nearestName(name, calendarWords))
+		pointer := "/" + w.name
+		p.at[pointer] = w
+		n, err := strconv.Atoi(w.value)
+		switch {
+		case errors.Is(err, strconv.ErrRange):
+			w.fault(&faults, pointer, w.valueColumn, "%s is out of range", clip(w.value))
+			n = 1
+		case err != nil || strings.HasPrefix(w.value, "+"):
+			w.fault(&faults, pointer, w.valueColumn, "%q is not a whole number", clip(w.value))
+			n = 1
 		}
+		*number = n
+		return true
+	})
+	if faults.Err() != nil && c.Years == 0 && c.Months == 0 && c.Weeks == 0 && c.Days == 0 {
+		c.Days = 1 // what should have been the step has been spoken of
 	}
+	c.StartText, c.EndText = p.start, p.end
 	t, err := Calendar(c)
-	var invalid *ruqi.InvalidError
-	if errors.As(err, &invalid) {
-		for _, f := range invalid.Faults {
-			if f.Pointer == "/days" && strings.HasPrefix(f.Message, "interval: ") {
-				if faults.Err() != nil {
-					continue // what should have been the step has been spoken of
-				}
-			} else if name := dates.named[f.Pointer]; name != "" {
-				f.Message = name + ": " + f.Message
-			} else {
-				f.Message = strings.TrimPrefix(f.Pointer, "/") + ": " + f.Message
-			}
-			faults.Add(f.Pointer, f.Value, "%s", f.Message)
-		}
-	}
+	p.name(err, &faults)
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}

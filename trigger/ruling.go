@@ -60,7 +60,7 @@ func (t *EveryTrigger) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling {
 			}
 			l.field("second", int(s.beat.offset%60), sod%60)
 			return
-		case formDays:
+		case formDays, formDates:
 			l.date(t.clock.times.(*dayTimes).days, day)
 		case formWeekdays:
 			if is := cronexpr.Weekday(day); s.on>>is&1 == 0 {

@@ -15,10 +15,11 @@ type saying struct {
 	// length is of formInterval, formIn, and the shorter one of formRandom; to is its longer one. Microseconds.
 	length, to int64
 	days       int64    // formDays: from one date to the next
-	on         weekdays // formWeekdays
-	secs       []int32  // formDays and formWeekdays: seconds of the day, ascending
-	beat       beats    // formBeat
-	at         moment   // formAt
+	on         weekdays // formWeekdays; formDays: the one day that weeks are counted from, if there is one
+	dates      monthDays
+	secs       []int32 // formDays, formWeekdays and formDates: seconds of the day, ascending
+	beat       beats   // formBeat
+	at         moment  // formAt
 }
 
 // form is the grammar that was used.
@@ -28,14 +29,17 @@ const (
 	formInterval form = iota // every 10 minutes: elapsed time
 	formRandom               // every 5 to 10 minutes
 	formWeekdays             // every monday at 13:15, every day at 10:30
-	formDays                 // every 3 days at 09:00: a chain of dates
+	formDays                 // every 3 days at 09:00, every 2 weeks on monday at 09:00: a chain of dates
+	formDates                // every month on the 15th at 09:00, every year on march 15 at 09:00
 	formBeat                 // every minute at :30, every hour at :15
 	formIn                   // in 5 minutes, now: once, so long after the anchor
 	formAt                   // at 2026-03-01 10:00: once
 )
 
 // wall reports whether a form is about the time of day.
-func (f form) wall() bool { return f == formWeekdays || f == formDays || f == formBeat }
+func (f form) wall() bool {
+	return f == formWeekdays || f == formDays || f == formDates || f == formBeat
+}
 
 // once reports whether a form is about a single time.
 func (f form) once() bool { return f == formIn || f == formAt }
@@ -56,19 +60,13 @@ func (s *saying) text() string {
 	case formRandom:
 		unit, name := largestUnit(s.length, s.to)
 		return fmt.Sprintf("every %d to %d %ss", s.length/unit, s.to/unit, name)
-	case formWeekdays:
-		return "every " + weekdayText(s.on) + " at " + timesText(s.secs)
-	case formDays:
-		n, unit := s.days, "day"
-		if n%7 == 0 {
-			n, unit = n/7, "week"
-		}
-		return "every " + counted(n, unit) + " at " + timesText(s.secs)
+	case formWeekdays, formDays, formDates:
+		return s.untimed() + " at " + timesText(s.secs)
 	case formBeat:
 		if s.beat.period == 60 {
-			return fmt.Sprintf("every minute at :%02d", s.beat.offset)
+			return fmt.Sprintf("%s at :%02d", s.untimed(), s.beat.offset)
 		}
-		return "every hour at :" + timeText(int32(s.beat.offset))[len("00:"):]
+		return s.untimed() + " at :" + timeText(int32(s.beat.offset))[len("00:"):]
 	case formIn:
 		if s.length == 0 {
 			return "now"
@@ -78,6 +76,40 @@ func (s *saying) text() string {
 		return "at " + s.at.canonical()
 	}
 	return "every " + lengthText(s.length, false)
+}
+
+// untimed returns the canonical words in front of the times of day; all of them where there are none.
+func (s *saying) untimed() string {
+	switch s.form {
+	case formWeekdays:
+		return "every " + weekdayText(s.on)
+	case formDays:
+		n, unit := s.days, "day"
+		if n%7 == 0 {
+			n, unit = n/7, "week"
+		}
+		if s.on != 0 {
+			return "every " + counted(n, unit) + " on " + weekdayText(s.on)
+		}
+		return "every " + counted(n, unit)
+	case formDates:
+		return "every " + s.dates.text()
+	case formBeat:
+		if s.beat.period == 60 {
+			return "every minute"
+		}
+		return "every hour"
+	}
+	return s.text()
+}
+
+// first returns the first date of a chain that is counted from a day.
+func (s *saying) first(day int64) int64 {
+	if s.on == 0 {
+		return day
+	}
+	day, _ = s.on.next(day)
+	return day
 }
 
 // canonical returns a moment as text, with its offset if it has one.

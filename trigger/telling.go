@@ -418,6 +418,9 @@ func (t *EveryTrigger) Describe(in ruqi.Language) string {
 			d.put("", "在")
 		}
 		first, known := firstDay(t.term, t.anchor, t.zone)
+		if s.on != 0 {
+			first, known = s.first(first), true
+		}
 		if d.chinese {
 			d.steps(s.days, first, known)
 			d.put("", "的 ")
@@ -426,6 +429,17 @@ func (t *EveryTrigger) Describe(in ruqi.Language) string {
 			d.times(s.secs)
 			d.put(" ", "")
 			d.steps(s.days, first, known)
+		}
+	case formDates:
+		d.put("at ", "在")
+		if d.chinese {
+			d.dates(s.dates)
+			d.put("", "的 ")
+			d.times(s.secs)
+		} else {
+			d.times(s.secs)
+			d.put(" ", "")
+			d.dates(s.dates)
 		}
 	case formBeat:
 		d.beat(s.beat)
@@ -455,7 +469,7 @@ func (t *EveryTrigger) Describe(in ruqi.Language) string {
 	switch s.form {
 	case formBeat:
 		d.changes(t.zone, true, func(_, _ int64) bool { return true }, t.gap, rulesOf(t.gap, t.fold, true), t.fold)
-	case formWeekdays, formDays:
+	case formWeekdays, formDays, formDates:
 		d.changes(t.zone, false, anyWithin(s.secs), t.gap, rulesOf(t.gap, t.fold, false), t.fold)
 	}
 	return string(d.b)

@@ -1,17 +1,16 @@
 package trigger
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/ruqi-dev/ruqi/internal/duration"
 )
 
 const (
 	longestText = 1024 // bytes, as of cron expressions
+	weekMicros  = 7 * daySeconds * microsecond
 	// mostLength is the longest length, in microseconds: the 292 years of a time.Duration.
 	mostLength = int64(1<<63-1) / 1000
 )
@@ -98,7 +97,7 @@ func (r *wordReader) skip(word string) bool {
 }
 
 // fail says that the next word is none of what is accepted; the nearest of known is offered.
-func (r *wordReader) fail(wanted string, known ...string) error {
+func (r *wordReader) fail(wanted string, known ...string) *wordError {
 	e := &wordError{column: r.end, wanted: wanted}
 	if len(r.rest) > 0 {
 		e.column, e.read = r.rest[0].column, r.rest[0].text
@@ -108,38 +107,12 @@ func (r *wordReader) fail(wanted string, known ...string) error {
 }
 
 // refuse says in a sentence what is wrong about the next word, or the end.
-func (r *wordReader) refuse(format string, args ...any) error {
+func (r *wordReader) refuse(format string, args ...any) *wordError {
 	e := &wordError{column: r.end, wanted: fmt.Sprintf(format, args...), complete: true}
 	if len(r.rest) > 0 {
 		e.column = r.rest[0].column
 	}
 	return e
-}
-
-// number reads a whole number of at least one.
-func (r *wordReader) number() (n int64, isNumber bool, err error) {
-	text := r.peek()
-	if text == "" || strings.Trim(text, "0123456789") != "" {
-		return 0, false, nil
-	}
-	n, err = strconv.ParseInt(text, 10, 64)
-	switch {
-	case err != nil || n > mostLength:
-		return 0, true, r.refuse("%s is too much, 292 years are the most", clip(text))
-	case n == 0:
-		return 0, true, r.refuse("the length must be more than zero")
-	}
-	r.rest = r.rest[1:]
-	return n, true, nil
-}
-
-// unit reads a unit of time, in the singular or plural.
-func (r *wordReader) unit() (unit int64, ok bool) {
-	length, ok := lengthUnits[strings.TrimSuffix(r.peek(), "s")]
-	if ok {
-		r.rest = r.rest[1:]
-	}
-	return length.Microseconds(), ok
 }
 
 // weekday reads a weekday by its name, "day" not among them.
@@ -171,14 +144,14 @@ var (
 
 const (
 	acceptedUnits = "second, minute, hour, day, week, also in the plural"
-	acceptedEvery = "a number, second, minute, hour, day, week, weekday, monday … sunday"
+	acceptedEvery = "a number, second, minute, hour, day, week, month, year, weekday, monday … sunday"
 	acceptedFirst = "every …, in 5 minutes, at 2026-12-01 09:30, now"
 )
 
 // readWords reads a saying and the text after until, empty without it. The error is a *wordError.
 func readWords(text string) (s saying, until string, err error) {
 	if len(text) > longestText {
-		return s, "", &wordError{wanted: fmt.Sprintf("the text has %d bytes, the most are %d", len(text), longestText), complete: true}
+		return s, "", &wordError{column: longestText + 1, wanted: fmt.Sprintf("the text has %d bytes, the most are %d", len(text), longestText), complete: true}
 	}
 	r := wordReader{words(text), len(text) + 1}
 	switch {
@@ -225,6 +198,7 @@ func (r *wordReader) readEvery(s *saying) error {
 		s.form, s.on = formWeekdays, on
 		return r.readWeekdays(s)
 	}
+	at := *r
 	n, counted, err := r.number()
 	switch {
 	case err != nil:
@@ -235,47 +209,49 @@ func (r *wordReader) readEvery(s *saying) error {
 		return r.readRandom(s, n)
 	}
 	if _, isDay := r.weekday(); isDay {
-		return r.refuse("weekdays are not counted; write every monday at 13:15, or every 2 weeks at 13:15 with a start on that day")
+		return at.refuse("weekdays are not counted: say every monday at 13:15, or every 2 weeks on monday at 13:15")
+	}
+	if done, err := r.readMonths(s, n); done {
+		return err
 	}
 	unit, ok := r.unit()
 	if !ok {
-		return r.fail(acceptedUnits+", or to", unitWords...)
+		return r.fail(acceptedUnits+", month, year, or to", unitWords...)
 	}
 	if n > mostLength/unit {
-		return r.refuse("%d is too much, 292 years are the most", n)
+		return at.refuse(tooMuch, strconv.FormatInt(n, 10))
 	}
 	s.length = n * unit
-	if r.peek() == "at" {
+	switch next := r.peek(); {
+	case next == "on" && unit == weekMicros:
+		return r.readWeeksOn(s, n)
+	case next == "at":
 		return r.readDays(s, unit)
 	}
 	return r.more(s)
 }
 
-// more reads the other parts of a length such as 1 hour 30 minutes.
-func (r *wordReader) more(s *saying) error {
-	if p := r.peek(); p == "" || p[0] < '0' || p[0] > '9' {
-		return nil
-	}
-	length, err := r.lengths()
-	if err == nil && length > mostLength-s.length {
-		err = r.refuse("it is too much, 292 years are the most")
-	}
-	s.length += length
-	return err
-}
-
 // readUnit reads what stands after every without a number: a unit, or a length in short.
 func (r *wordReader) readUnit(s *saying) error {
-	if length, err := duration.Parse(r.peek()); err == nil && length >= time.Microsecond {
-		s.length = length.Microseconds()
-		r.rest = r.rest[1:]
-		return nil
+	length, ok, err := r.short()
+	if err != nil {
+		return err
+	}
+	if ok {
+		s.length = length
+		return r.more(s)
+	}
+	if done, err := r.readMonths(s, 1); done {
+		return err
 	}
 	unit, ok := r.unit()
 	if !ok {
-		return r.fail(acceptedEvery, append(weekdayWords, unitWords...)...)
+		return r.fail(acceptedEvery, slices.Concat(weekdayWords, unitWords, []string{"month", "year"})...)
 	}
 	s.length = unit
+	if unit == weekMicros && r.peek() == "on" {
+		return r.readWeeksOn(s, 1)
+	}
 	if r.peek() != "at" {
 		return nil
 	}
@@ -330,22 +306,17 @@ func (r *wordReader) readWeekdays(s *saying) error {
 		}
 		s.on |= on
 	}
-	if r.peek() != "at" {
-		s.secs = []int32{0}
-		return nil
-	}
-	return r.readTimes(s)
+	return r.readOptionalTimes(s)
 }
 
 // readTimes reads at HH:MM[:SS], or a list of them.
 func (r *wordReader) readTimes(s *saying) error {
 	r.skip("at")
 	for first := true; first || r.and(); first = false {
-		sec, ok := readTime(r.peek())
-		if !ok {
-			return r.fail("HH:MM or HH:MM:SS, such as 13:15")
+		sec, err := r.time()
+		if err != nil {
+			return err
 		}
-		r.rest = r.rest[1:]
 		s.secs = append(s.secs, sec)
 	}
 	slices.Sort(s.secs)
@@ -353,15 +324,51 @@ func (r *wordReader) readTimes(s *saying) error {
 	return nil
 }
 
-// readTime reads HH:MM or HH:MM:SS.
-func readTime(text string) (sec int32, ok bool) {
-	t := scanner{rest: text}
+// time reads H:MM, H:MM:SS, or a time of twelve hours: 9am, 9:30 pm.
+func (r *wordReader) time() (int32, error) {
+	text, half := r.peek(), ""
+	if len(text) > 2 {
+		if tail := text[len(text)-2:]; tail == "am" || tail == "pm" {
+			text, half = text[:len(text)-2], tail
+		}
+	}
+	apart := half == "" && len(r.rest) > 1 && (r.rest[1].text == "am" || r.rest[1].text == "pm")
+	if apart {
+		half = r.rest[1].text
+	}
+	hours, rest, colon := strings.Cut(text, ":")
+	if len(hours) == 1 {
+		hours = "0" + hours
+	}
+	if half != "" && !colon {
+		rest = "00"
+	}
+	t := scanner{rest: hours + ":" + rest}
 	hour, minute, second := t.digits(2), t.after(':', 2), 0
 	if !t.failed && t.rest != "" {
 		second = t.after(':', 2)
 	}
-	ok = !t.failed && t.rest == "" && hour <= 23 && minute <= 59 && second <= 59
-	return int32(hour*3600 + minute*60 + second), ok
+	if t.failed || t.rest != "" || hour > 23 || minute > 59 || second > 59 || !colon && half == "" {
+		e := r.fail("HH:MM or HH:MM:SS, such as 13:15, or 9am")
+		if text, ok := r.digits(); ok && len(text) < 3 && hour <= 23 && !apart {
+			e.instead = fmt.Sprintf("%02d:00", hour)
+		}
+		return 0, e
+	}
+	switch {
+	case half == "":
+	case hour == 12:
+		return 0, r.refuse("12%s is noon to some and midnight to others: say 12:%02d or 00:%02d", half, minute, minute)
+	case hour == 0 || hour > 12:
+		return 0, r.refuse("the hours before %s are 1 to 11: say %02d:%02d", half, hour, minute)
+	case half == "pm":
+		hour += 12
+	}
+	r.rest = r.rest[1:]
+	if apart {
+		r.rest = r.rest[1:]
+	}
+	return int32(hour*3600 + minute*60 + second), nil
 }
 
 // readRandom reads the longer length after to.
@@ -374,44 +381,18 @@ func (r *wordReader) readRandom(s *saying, least int64) error {
 	if !ok {
 		return r.fail("a whole number")
 	}
-	unit, ok := r.unit()
-	if !ok {
-		return r.fail(acceptedUnits, unitWords...)
+	unit, err := r.needUnit(acceptedUnits)
+	if err != nil {
+		return err
 	}
 	if most > mostLength/unit {
-		return at.refuse("%d is too much, 292 years are the most", most)
+		return at.refuse(tooMuch, strconv.FormatInt(most, 10))
 	}
 	if most <= least {
 		return at.refuse("the longer length must be more than the shorter one, and %d is not more than %d", most, least)
 	}
 	s.form, s.length, s.to = formRandom, least*unit, most*unit
 	return nil
-}
-
-// lengths reads 5 minutes, 1 hour 30 minutes, or 1h30m.
-func (r *wordReader) lengths() (total int64, err error) {
-	if length, err := duration.Parse(r.peek()); err == nil && length >= time.Microsecond {
-		r.rest = r.rest[1:]
-		return length.Microseconds(), nil
-	}
-	for first := true; first || r.peek() != "" && r.peek()[0] >= '0' && r.peek()[0] <= '9'; first = false {
-		n, ok, err := r.number()
-		if err != nil {
-			return 0, err
-		}
-		if !ok {
-			return 0, r.fail("a length of time such as 5 minutes, 1 hour 30 minutes, 90s")
-		}
-		unit, ok := r.unit()
-		if !ok {
-			return 0, r.fail(acceptedUnits, unitWords...)
-		}
-		if n > (mostLength-total)/unit {
-			return 0, r.refuse("it is too much, 292 years are the most")
-		}
-		total += n * unit
-	}
-	return total, nil
 }
 
 // date takes the words of a date, or of a date and a time.
@@ -422,8 +403,12 @@ func (r *wordReader) date() (text string, m moment, err error) {
 	}
 	if m, err = parseMoment(text); err != nil {
 		bad := &wordError{column: r.end, wanted: "there is no date", complete: true}
-		if len(r.rest) > 0 {
-			bad.column, bad.wanted = r.rest[0].column, fmt.Sprintf("%q %v", clip(text), err)
+		var fault *momentError
+		if len(r.rest) > 0 && errors.As(err, &fault) {
+			bad.column, bad.wanted, bad.instead = r.rest[0].column, fmt.Sprintf("%q %v", clip(text), fault.err), fault.near
+			if fault.near == "" && !strings.Contains(text, " ") {
+				bad.column += fault.column - 1
+			}
 		}
 		return "", m, bad
 	}
@@ -446,44 +431,4 @@ func (r *wordReader) readUntil(s *saying) (text string, err error) {
 	r.skip("until")
 	text, _, err = r.date()
 	return text, err
-}
-
-// nearest returns the word of a list that a wrong one was probably meant to be, or nothing.
-func nearest(wrong string, known []string) string {
-	best, found := 3, ""
-	for _, right := range known {
-		// Two slips are too many in a short word.
-		if d := distance(wrong, right); d < best && d <= (len(right)+1)/3 && d > 0 {
-			best, found = d, right
-		}
-	}
-	return found
-}
-
-// distance returns how many letters must be put in, left out, changed or swapped with their neighbour; lengths that differ by more than two
-// count as far.
-func distance(a, b string) int {
-	const far, longest = 99, 16
-	if len(a) > longest || len(b) > longest || max(len(a)-len(b), len(b)-len(a)) > 2 {
-		return far
-	}
-	var rows [3][longest + 1]int
-	for j := range len(b) + 1 {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		row, above, twoAbove := &rows[i%3], &rows[(i+2)%3], &rows[(i+1)%3]
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			row[j] = min(above[j]+1, row[j-1]+1, above[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], twoAbove[j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)%3][len(b)]
 }

@@ -19,7 +19,7 @@ type Error struct {
 	Reason string
 	// Accepted says what the field takes; empty when Reason has said it.
 	Accepted string
-	// Suggestion is the nearest spelling that is accepted; empty when there is none.
+	// Suggestion is the nearest spelling that is accepted in the place of Read; empty when there is none.
 	Suggestion string
 }
 

@@ -89,9 +89,7 @@ func (r *reader) weekdayExtra(w word) *Error {
 		r.one(f.last)
 		return nil
 	case name == "":
-		fault := r.fault(w, "L alone is not a weekday")
-		fault.Suggestion = "friL for the last Friday, or L in the day field for the last day"
-		return fault
+		return r.fault(w, "L alone is not a weekday; friL is the last Friday, and L in the day field the last day")
 	}
 	d, err := r.value(word{name, w.column}, w)
 	if err != nil {
@@ -104,6 +102,29 @@ func (r *reader) weekdayExtra(w word) *Error {
 
 // ordinals are the spellings of the weeks of a month, the first at 0.
 var ordinals = [...]string{"1st", "2nd", "3rd", "4th", "5th"}
+
+// ordinalOf returns what fri#3 and friL are as a position in the month: 3rd fri, last fri; empty for other texts. A number in the
+// place of the name has no meaning that all dialects share.
+func ordinalOf(text string) string {
+	if name, which, found := strings.Cut(text, "#"); found {
+		if n, ok := number(which); ok && n >= 1 && n <= len(ordinals) && nearest(fromSunday, name) != "" {
+			return ordinals[n-1] + " " + nearest(fromSunday, name)
+		}
+		return ""
+	}
+	if len(text) > 1 && lower(text[len(text)-1]) == 'l' && nearest(fromSunday, text[:len(text)-1]) != "" {
+		return "last " + nearest(fromSunday, text[:len(text)-1])
+	}
+	return ""
+}
+
+// quote puts a value with a blank in quotes, unless it stands in some.
+func (r *reader) quote(text string) string {
+	if r.quoted[r.f.unit] {
+		return text
+	}
+	return "'" + text + "'"
+}
 
 // ordinal reads 1st fri to 5th fri and last fri.
 func (r *reader) ordinal(w word) *Error {
@@ -123,7 +144,9 @@ func (r *reader) ordinal(w word) *Error {
 	if n < 0 && !last {
 		fault := r.fault(w, "%s is neither a day nor a position of a weekday", shown(w.text))
 		if digits(position[:1]) && position[0] >= '1' && position[0] <= '5' && nearest(fromSunday, name.text) != "" {
-			fault.Suggestion = "'" + ordinals[position[0]-'1'] + " " + nearest(fromSunday, name.text) + "'"
+			fault.Suggestion = r.quote(ordinals[position[0]-'1'] + " " + nearest(fromSunday, name.text))
+		} else if text := ordinalOf(w.text); text != "" {
+			fault.Suggestion = r.quote(text)
 		}
 		return fault
 	}
@@ -139,9 +162,7 @@ func (r *reader) ordinal(w word) *Error {
 			fault.Reason = "no weekday follows " + position
 		}
 		fault.Accepted = "mon, tue, wed, thu, fri, sat, sun"
-		if near := nearest(fromSunday, name.text); near != "" {
-			fault.Suggestion = "'" + strings.ToLower(position) + " " + near + "'"
-		}
+		fault.Suggestion = nearest(fromSunday, name.text)
 		return fault
 	}
 	if last {

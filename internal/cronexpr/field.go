@@ -10,12 +10,13 @@ import (
 // to the parser's buffer.
 type reader struct {
 	*parser
-	f *field
+	f      *field
+	length int // of the field's text
 }
 
 // field reads the field that stands in w.
 func (p *parser) field(f *field, w word) *Error {
-	r := reader{p, f}
+	r := reader{p, f, len(w.text)}
 	p.columns[f.unit] = w.column
 	p.starred[f.unit] = w.text[0] == '*' || w.text[0] == '?' && f.extra&anyQuestion != 0
 	for rest := w; ; {
@@ -24,11 +25,11 @@ func (p *parser) field(f *field, w word) *Error {
 		if comma >= 0 {
 			element.text = rest.text[:comma]
 		}
-		if p.d.keyed {
-			element = element.trim()
+		if trimmed := element.trim(); p.d.keyed && trimmed.text != "" {
+			element = trimmed
 		}
-		if element.text == "" {
-			return r.fault(w, "an element of the list is empty")
+		if strings.Trim(element.text, " \t") == "" {
+			return r.fault(element, "an element of the list is empty")
 		}
 		if err := r.element(element); err != nil {
 			return err
@@ -71,6 +72,11 @@ func (r *reader) element(w word) *Error {
 		}
 	}
 
+	if span == "" && stepped {
+		fault := r.fault(w, "nothing stands before the slash of %s", shown(w.text))
+		fault.Suggestion = "*" + w.text
+		return fault
+	}
 	if span == "*" || span == "?" && f.extra&anyQuestion != 0 {
 		r.e.fill(f, f.min, f.max, step)
 		if span == "?" && !stepped && f.extra&extraNoValue != 0 {
@@ -231,10 +237,26 @@ func (r *reader) value(w, whole word) (int, *Error) {
 		return f.min + i, nil
 	}
 	switch {
+	case w.text == "" && strings.HasPrefix(whole.text, "#"):
+		return 0, r.fault(w, "%s lacks its weekday", shown(whole.text))
 	case w.text == "":
-		return 0, r.fault(whole, "the range %s lacks an end", shown(whole.text))
+		return 0, r.fault(w, "the range %s lacks an end", shown(whole.text))
 	case w.text == "*":
-		return 0, r.fault(whole, "* cannot be the end of a range, as in %s", shown(whole.text))
+		return 0, r.fault(w, "* cannot be the end of a range, as in %s", shown(whole.text))
+	case w.text == "?" && w.text == whole.text:
+		fault := r.fault(w, "? belongs to the dialects crontab and quartz")
+		if f.extra&anyQuestion == 0 && (f.unit == day || f.unit == weekday) {
+			fault.Suggestion = "*"
+		} else {
+			fault.Reason = "? belongs to the day fields"
+		}
+		return 0, fault
+	case f.unit == weekday && f.extra&extraWeekL == 0 && (strings.Contains(whole.text, "#") || ordinalOf(whole.text) != ""):
+		return 0, r.position(whole)
+	case f.unit == day && r.d.keyed && ordinalOf(whole.text) != "":
+		fault := r.fault(whole, "%s is neither a day nor a position of a weekday", shown(whole.text))
+		fault.Suggestion = r.quote(ordinalOf(whole.text))
+		return 0, fault
 	case w.text[0] == 'H' || w.text[0] == 'h' && f.names == nil:
 		return 0, r.fault(w, "%s: hashed values (H) stand alone, and in the dialect crontab only", shown(w.text))
 	case f.names == nil:
@@ -247,6 +269,26 @@ func (r *reader) value(w, whole word) (int, *Error) {
 	fault := r.fault(w, "%s is neither a number nor a name", shown(w.text))
 	fault.Suggestion = f.nearest(w.text)
 	return 0, fault
+}
+
+// position refuses fri#3 and friL in a weekday field that has none, and says where such a thing stands.
+func (r *reader) position(w word) *Error {
+	fault := r.fault(w, "%s is a position in the month, which the dialects crontab and quartz have", shown(w.text))
+	if !r.d.keyed {
+		return fault
+	}
+	fault.Reason = shown(w.text) + " is a position in the month, which the field day takes"
+	text := ordinalOf(w.text)
+	if text == "" {
+		fault.Reason += ", as in day='3rd fri'"
+		return fault
+	}
+	fault.Reason += ": day='" + text + "'"
+	if whole := r.columns[weekday]; whole == w.column && !r.quoted[weekday] && len(w.text) == r.length {
+		const key = "day_of_week="
+		fault.Column, fault.Read, fault.Suggestion = w.column-len(key), key+w.text, "day='"+text+"'"
+	}
+	return fault
 }
 
 // name returns the place of a name in the field's list, or -1.

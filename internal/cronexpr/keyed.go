@@ -2,24 +2,28 @@ package cronexpr
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // keyed reads a text of name=value words. A value with a blank stands in single
 // quotes.
 func (p *parser) keyed(text string) *Error {
-	var values [units]word // by the place in the dialect's list
-	least := -1
+	var values [units]word  // by the place in the dialect's list
+	least, before := -1, -1 // places in the list: the last one given, and that of the word before
 	for rest := (word{text, 1}).trim(); rest.text != ""; rest = rest.trim() {
 		i, value, after, err := p.pair(rest)
 		if err != nil {
+			if before >= 0 {
+				p.blankWithin(err, values[before], rest)
+			}
 			return err
 		}
 		f := &p.d.fields[i]
 		if values[i].column != 0 {
-			return &Error{Field: unitNames[f.unit], Column: rest.column, Read: cut(rest.text), Reason: "given twice"}
+			return &Error{Field: unitNames[f.unit], Column: rest.column, Read: cut(rest.text), Reason: givenTwice}
 		}
-		values[i], rest, least = value, after, max(least, i)
+		values[i], rest, least, before = value, after, max(least, i), i
 	}
 	if least < 0 {
 		return &Error{Field: "expression", Column: 1, Reason: "is empty", Accepted: p.d.wants()}
@@ -50,6 +54,22 @@ func (p *parser) keyed(text string) *Error {
 	return p.finish()
 }
 
+const givenTwice = "given twice"
+
+// blankWithin says of the fault of a word that is a weekday, after a value that is a position in the month, that the two are one value.
+func (p *parser) blankWithin(fault *Error, before, w word) {
+	name := w.text
+	if i := strings.IndexAny(name, " \t"); i >= 0 {
+		name = name[:i]
+	}
+	position := strings.ToLower(before.text)
+	if position != "last" && !slices.Contains(ordinals[:], position) || nearest(fromSunday, name) == "" {
+		return
+	}
+	*fault = Error{Field: unitNames[day], Column: before.column, Read: before.text + " " + name,
+		Reason: "a value with a blank stands in single quotes", Suggestion: "'" + position + " " + nearest(fromSunday, name) + "'"}
+}
+
 // trim takes the blanks off.
 func (w word) trim() word {
 	text := strings.TrimLeft(w.text, " \t")
@@ -60,7 +80,10 @@ func (w word) trim() word {
 func (p *parser) pair(w word) (place int, value, after word, fault *Error) {
 	end := strings.IndexAny(w.text, " \t=")
 	if end <= 0 || w.text[end] != '=' {
-		text, _, _ := strings.Cut(w.text, " ")
+		text := w.text
+		if blank := strings.IndexAny(text, " \t"); blank >= 0 {
+			text = text[:blank]
+		}
 		fault = &Error{Field: "expression", Column: w.column, Read: cut(text),
 			Reason: shown(text) + " is not of the form name=value", Accepted: p.d.wants()}
 		return 0, value, after, fault
@@ -70,7 +93,9 @@ func (p *parser) pair(w word) (place int, value, after word, fault *Error) {
 		return 0, value, after, p.unknown(word{name, w.column})
 	}
 	value = word{w.text[end+1:], w.column + end + 1}
-	if strings.HasPrefix(value.text, "'") {
+	p.quoted[p.d.fields[place].unit] = strings.HasPrefix(value.text, "'")
+	switch {
+	case strings.HasPrefix(value.text, "'"):
 		quoted, rest, closed := strings.Cut(value.text[1:], "'")
 		after = word{rest, value.column + len(quoted) + 2}
 		switch {
@@ -80,7 +105,11 @@ func (p *parser) pair(w word) (place int, value, after word, fault *Error) {
 			fault = &Error{Field: "expression", Column: after.column, Read: cut(rest), Reason: "a blank is missing after the quote"}
 		}
 		value = word{quoted, value.column + 1}
-	} else {
+	case strings.HasPrefix(value.text, `"`):
+		quoted, _, _ := strings.Cut(value.text[1:], `"`)
+		fault = &Error{Field: unitNames[p.d.fields[place].unit], Column: value.column, Read: cut(`"` + quoted + `"`),
+			Reason: "a value stands in single quotes, not in double ones", Suggestion: "'" + quoted + "'"}
+	default:
 		n := strings.IndexAny(value.text, " \t")
 		if n < 0 {
 			n = len(value.text)
@@ -107,7 +136,7 @@ func (p *parser) unknown(w word) *Error {
 	for i := range names {
 		names[i] = unitNames[p.d.fields[i].unit]
 	}
-	fault := &Error{Field: "expression", Column: w.column, Read: cut(w.text), Accepted: strings.Join(names, ", ")}
+	fault := &Error{Field: "expression", Column: w.column, Read: cut(w.text + "="), Accepted: strings.Join(names, ", ")}
 	if len(w.text) <= mostRead && strings.Trim(strings.ToLower(w.text), "abcdefghijklmnopqrstuvwxyz_") == "" {
 		fault.Field = w.text
 	}

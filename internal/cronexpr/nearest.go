@@ -10,11 +10,18 @@ func cut(text string) string {
 	return text
 }
 
+// fullNames are what the names of three letters are short for.
+var fullNames = [...]string{
+	"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "january", "february", "march", "april", "may", "june",
+	"july", "august", "september", "october", "november", "december",
+}
+
 // nearest returns the name that a longer or a mistyped word most likely means.
 func (f *field) nearest(text string) string { return nearest(f.names, text) }
 
 func nearest(names []string, text string) string {
-	if len(text) < 2 || len(text) > 9 {
+	const longest = 12 // letters: "wednesday" with some too many
+	if len(text) < 2 || len(text) > longest {
 		return ""
 	}
 	text = strings.ToLower(text)
@@ -23,23 +30,54 @@ func nearest(names []string, text string) string {
 			return name
 		}
 	}
-	// One slip of the hand, if only one name is that near.
-	found := ""
+	// One slip of the hand, if only one name is that near; two in a full name. Of several the one that begins alike is meant.
+	found, least, alone := "", 3, false
 	for _, name := range names {
-		if distance(name, text) == 1 {
-			if found != "" {
-				return ""
+		for _, right := range [...]string{name, full(name)} {
+			d := 2 * distance(right, text)
+			if right[0] == text[0] {
+				d--
 			}
-			found = name
+			most := 2
+			if len(right) > 5 {
+				most = 4
+			}
+			if d > most {
+				continue
+			}
+			switch {
+			case found == "" || d < least:
+				found, least, alone = name, d, true
+			case d == least && found != name:
+				alone = false
+			}
 		}
+	}
+	if !alone {
+		return ""
 	}
 	return found
 }
 
+// full returns the full name of a short one.
+func full(name string) string {
+	for _, long := range fullNames {
+		if strings.HasPrefix(long, name) {
+			return long
+		}
+	}
+	return name
+}
+
 // distance counts how many letters must be put in, taken out, replaced or swapped
-// with the next to get from one text to the other.
+// with the next to get from one text to the other; 99 where their lengths say that it is more than two, or one is longer than any name.
 func distance(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	const far, longest = 99, 16
+	if len(a) > longest || len(b) > longest || max(len(a)-len(b), len(b)-len(a)) > 2 {
+		return far
+	}
+	var rows [3][longest + 1]int
+	before, last, row := rows[0][:len(b)+1], rows[1][:len(b)+1], rows[2][:len(b)+1]
 	for j := range last {
 		last[j] = j
 	}

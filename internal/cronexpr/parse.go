@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // MaxLength is the longest text that is read, in bytes. The longest expression
@@ -19,11 +20,21 @@ func appendInt(buf []byte, n int) []byte { return strconv.AppendInt(buf, int64(n
 // makes of them; whether an expression with H ever fires is not asked, for it may
 // depend on the seed.
 func Parse(d *Dialect, text string) (*Expr, error) {
-	e, err := parse(d, text, "")
-	if err != nil {
-		return nil, err
+	if d.macros && text != "" && text[0] == '@' {
+		macroExprs.Do(readMacros)
+		if e := macroExprs.byName[text]; e != nil {
+			return e, nil
+		}
 	}
-	return e, nil
+	e, err := parse(d, text, "")
+	if err == nil {
+		return e, nil
+	}
+	if err.Suggestion != "" && !err.heals(d, text) {
+		err.Suggestion = ""
+	}
+	err.hint(d, text)
+	return nil, err
 }
 
 // Seeded returns the expression with its H decided by a seed. The error is an
@@ -69,7 +80,8 @@ type parser struct {
 	seed    string
 	buf     []byte // the canonical text so far
 	starred [units]bool
-	columns [units]int // where a field stands; 0 where it is left out
+	columns [units]int  // where a field stands; 0 where it is left out
+	quoted  [units]bool // whether its value stands in quotes
 }
 
 func parse(d *Dialect, text, seed string) (*Expr, *Error) {
@@ -95,15 +107,16 @@ func parse(d *Dialect, text, seed string) (*Expr, *Error) {
 		return nil, err
 	}
 	if d.macros && list[0].text[0] == '@' {
-		fields, err := macro(list)
+		e, err := macro(list)
 		if err != nil {
 			return nil, err
 		}
-		if fields == "" {
-			p.e.never, p.e.text = true, reboot
-			return p.e, nil
+		if zone := p.e.zone; zone != "" {
+			zoned := *e
+			zoned.zone = zone
+			e = &zoned
 		}
-		list = words(room[:0], fields, list[0].column)
+		return e, nil
 	}
 	if err := p.columnsOf(list, text); err != nil {
 		return nil, err
@@ -141,38 +154,57 @@ func checkZone(zone string, column int) *Error {
 		fault.Reason = "no zone stands after the ="
 	case strings.ContainsAny(zone, `"'`):
 		fault.Reason = "the zone stands without quotes here, not as " + shown(zone)
-		fault.Suggestion = "TZ=" + strings.Trim(zone, `"'`)
+		fault.Suggestion = strings.Trim(zone, `"'`)
 	default:
 		return nil
 	}
 	return fault
 }
 
-// macro returns the fields a macro stands for; reboot has none.
-func macro(list []word) (string, *Error) {
+// macroExprs has what the macros stand for, by their names. They are read once: a program may have thousands of jobs that are @daily.
+var macroExprs struct {
+	sync.Once // guards byName
+	byName    map[string]*Expr
+}
+
+func readMacros() {
+	macroExprs.byName = map[string]*Expr{}
+	d := Lookup(Crontab)
+	for _, m := range macros {
+		e := &Expr{dialect: d, never: true, text: reboot}
+		if m.fields != "" {
+			e, _ = parse(d, m.fields, "")
+		}
+		macroExprs.byName[m.name] = e
+	}
+}
+
+// macro returns the expression a macro stands for.
+func macro(list []word) (*Expr, *Error) {
 	w := list[0]
 	fault := &Error{Field: "expression", Column: w.column, Read: cut(w.text)}
 	if w.text == "@every" {
-		fault.Reason = "@every is an interval, not a cron expression"
-		fault.Suggestion = "an interval trigger with that length"
-		return "", fault
+		fault.Reason = "@every is an interval, not a cron expression; what fires so is an interval trigger with that length"
+		return nil, fault
+	}
+	macroExprs.Do(readMacros)
+	if e := macroExprs.byName[w.text]; e != nil {
+		if len(list) == 1 {
+			return e, nil
+		}
+		fault.Column = list[1].column
+		fault.Read = cut(list[1].text)
+		fault.Reason = w.text + " stands alone"
+		return nil, fault
 	}
 	for _, m := range macros {
-		switch {
-		case m.name == w.text && len(list) == 1:
-			return m.fields, nil
-		case m.name == w.text:
-			fault.Column = list[1].column
-			fault.Read = cut(list[1].text)
-			fault.Reason = m.name + " stands alone"
-			return "", fault
-		case distance(m.name, strings.ToLower(cut(w.text))) <= 1:
+		if distance(m.name, strings.ToLower(cut(w.text))) <= 1 {
 			fault.Suggestion = m.name
 		}
 	}
 	fault.Reason = shown(w.text) + " is not a macro"
 	fault.Accepted = "@yearly, @annually, @monthly, @weekly, @daily, @midnight, @hourly, @reboot"
-	return "", fault
+	return nil, fault
 }
 
 // wants says how many fields a dialect has.
@@ -286,12 +318,13 @@ func (p *parser) wrongCount(list []word) *Error {
 	switch {
 	case strings.Contains(list[0].text, "="):
 		fault.Reason += "; name=value is the form of the dialect fields"
-	case len(list) == 7:
-		fault.Reason += "; seven fields are those of the dialect quartz"
-	case len(list) > 1:
 	case list[0].text[0] == '@':
+		fault.Column, fault.Read = list[0].column, cut(list[0].text)
 		fault.Reason = "macros such as @daily belong to the dialect crontab"
 		fault.Accepted = d.wants()
+	case len(list) == 5:
+		fault.Reason += "; five fields are those of the dialect crontab"
+	case len(list) > 1:
 	case d.macros:
 		for _, m := range macros {
 			if strings.EqualFold(m.name[1:], list[0].text) {
