@@ -21,16 +21,15 @@ const asksService = "It needs no service, but for --job,\nand for the calendars 
 
 // namedCalendars are those of one command: from files, else from the service, which is asked for each when a trigger names it.
 type namedCalendars struct {
-	app   *app
-	ctx   context.Context // of the command, which is over when this is
 	given map[string]*daycal.Calendar
+	ask   func(name string) (ruqi.Calendar, error) // the service
 	// err is what went wrong with the service or with what it sent, told in the place of what the trigger would say of it.
 	err error
 }
 
 // calendars returns the calendars that a trigger may name, those of --calendar read.
 func (f *triggerFlags) calendars(ctx context.Context, a *app) (*namedCalendars, error) {
-	source := &namedCalendars{app: a, ctx: ctx, given: map[string]*daycal.Calendar{}}
+	source := &namedCalendars{given: map[string]*daycal.Calendar{}, ask: func(name string) (ruqi.Calendar, error) { return a.findCalendar(ctx, name) }}
 	files := map[string][]string{}
 	for _, text := range f.files {
 		name, file, found := strings.Cut(text, "=")
@@ -58,7 +57,7 @@ func (s *namedCalendars) Calendar(name string) (*daycal.Calendar, int64, error) 
 	if days, given := s.given[name]; given {
 		return days, 0, nil
 	}
-	found, err := s.find(name)
+	found, err := s.ask(name)
 	if errors.Is(err, ruqi.ErrNotFound) {
 		return nil, 0, err
 	}
@@ -67,23 +66,23 @@ func (s *namedCalendars) Calendar(name string) (*daycal.Calendar, int64, error) 
 		if days, err = daycal.Parse(found.Days); err == nil {
 			return days, found.Version, nil
 		}
-		err = fmt.Errorf("calendar %q of the service at %s cannot be read: %w", name, s.app.address(), err)
+		err = fmt.Errorf("the service's calendar %q cannot be read here: %w", name, err)
 	}
 	s.err = err
 	return nil, 0, err
 }
 
-// find asks the service for a calendar.
-func (s *namedCalendars) find(name string) (ruqi.Calendar, error) {
-	c, err := s.app.connect()
+// findCalendar asks the service for a calendar that a trigger names.
+func (a *app) findCalendar(ctx context.Context, name string) (ruqi.Calendar, error) {
+	c, err := a.connect()
 	if err != nil {
 		return ruqi.Calendar{}, err
 	}
 	defer c.Close()
-	found, err := c.FindCalendar(s.ctx, name)
+	found, err := c.FindCalendar(ctx, name)
 	if errors.Is(err, client.ErrUnreachable) {
 		away := fmt.Sprintf("the trigger names the calendar %q, and no service answers at %s, which would have it: --server or RUQI_SERVER says where it is, and --calendar %s=FILE gives the days here",
-			name, s.app.address(), name)
+			name, a.address(), name)
 		return found, &statusError{cause: errors.New(away), status: exitUnreachable}
 	}
 	return found, err
