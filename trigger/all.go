@@ -122,23 +122,22 @@ func (t *AllTrigger) String() string { return textOf(t) }
 // Bind binds every part, in the trigger's zone if it has one, else in the given one. Parts that never meet are refused. The error is
 // an *ruqi.InvalidError.
 func (t *AllTrigger) Bind(loc *time.Location, anchor time.Time, seed string) (ruqi.Trigger, error) {
+	return t.bindWith(newBinder(anchor, seed), loc)
+}
+
+func (t *AllTrigger) bindWith(b *binder, loc *time.Location) (ruqi.Trigger, error) {
 	if t.fault != nil {
 		return nil, t.fault
 	}
-	z, of, err := bindIn(t.zone, t.of, loc, anchor, seed)
+	z, of, err := b.in(t.zone, t.of, loc)
 	if err != nil {
 		return nil, err
 	}
 	bound := newAll(of, z)
-	if !mayFire(bound, anchor) && allFire(of, anchor) {
+	if !b.mayFire(bound) && !slices.ContainsFunc(of, func(part ruqi.Trigger) bool { return !b.mayFire(part) }) {
 		return nil, ruqi.Invalid("/of", "", "the parts have no fire time in common, so it never fires")
 	}
 	return bound, nil
-}
-
-// allFire reports whether each of several triggers fires at some time.
-func allFire(list []ruqi.Trigger, at time.Time) bool {
-	return !slices.ContainsFunc(list, func(t ruqi.Trigger) bool { return !mayFire(t, at) })
 }
 
 // Binding returns the zone and the anchor that the parts were bound with, nil and the zero time where there is none.

@@ -54,28 +54,18 @@ func (t *AnyTrigger) String() string { return textOf(t) }
 
 // Bind binds every part, in the trigger's zone if it has one, else in the given one. The error is an *ruqi.InvalidError.
 func (t *AnyTrigger) Bind(loc *time.Location, anchor time.Time, seed string) (ruqi.Trigger, error) {
+	return t.bindWith(newBinder(anchor, seed), loc)
+}
+
+func (t *AnyTrigger) bindWith(b *binder, loc *time.Location) (ruqi.Trigger, error) {
 	if t.fault != nil {
 		return nil, t.fault
 	}
-	z, of, err := bindIn(t.zone, t.of, loc, anchor, seed)
+	z, of, err := b.in(t.zone, t.of, loc)
 	if err != nil {
 		return nil, err
 	}
 	return &AnyTrigger{of: of, zone: z}, nil
-}
-
-// bindIn binds parts in a zone of their own, or in a given one.
-func bindIn(z *zone, of []ruqi.Trigger, loc *time.Location, anchor time.Time, seed string) (*zone, []ruqi.Trigger, error) {
-	var faults ruqi.Faults
-	if z == nil {
-		var err error
-		z, err = zoneOf(loc)
-		if faults.Merge("/zone", err); err != nil {
-			return nil, nil, faults.Err()
-		}
-	}
-	of, err := bindList("of", of, z.loc, anchor, seed)
-	return z, of, err
 }
 
 // Binding returns the zone and the anchor that the parts were bound with, nil and the zero time where there is none.

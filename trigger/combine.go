@@ -55,27 +55,6 @@ func anchorIn(all []ruqi.Trigger) time.Time {
 	return time.Time{}
 }
 
-// bindPart binds a trigger that is part of another.
-func bindPart(t ruqi.Trigger, loc *time.Location, anchor time.Time, seed string) (ruqi.Trigger, error) {
-	b, ok := t.(ruqi.Binder)
-	if !ok {
-		return t, nil
-	}
-	return b.Bind(loc, anchor, seed)
-}
-
-// bindList binds triggers that stand in the member name.
-func bindList(name string, list []ruqi.Trigger, loc *time.Location, anchor time.Time, seed string) ([]ruqi.Trigger, error) {
-	bound := make([]ruqi.Trigger, len(list))
-	var faults ruqi.Faults
-	for i, t := range list {
-		var err error
-		bound[i], err = bindPart(t, loc, anchor, seed)
-		faults.Merge(object.Pointer(name, fmt.Sprint(i)), err)
-	}
-	return bound, faults.Err()
-}
-
 // reanchorList moves all triggers of a list to an anchor. ok is false when one of them does not count elapsed time, or not from
 // an anchor.
 func reanchorList(list []ruqi.Trigger, anchor time.Time) (moved []ruqi.Trigger, ok bool) {

@@ -49,12 +49,16 @@ func (t *ExceptTrigger) String() string { return textOf(t) }
 
 // Bind binds the trigger, and the parts in its zone. Parts that leave nothing over are refused. The error is an *ruqi.InvalidError.
 func (t *ExceptTrigger) Bind(loc *time.Location, anchor time.Time, seed string) (ruqi.Trigger, error) {
-	of, not, err := t.bind("not", loc, anchor, seed)
+	return t.bindWith(newBinder(anchor, seed), loc)
+}
+
+func (t *ExceptTrigger) bindWith(b *binder, loc *time.Location) (ruqi.Trigger, error) {
+	of, not, err := t.bind(b, "not", loc)
 	if err != nil {
 		return nil, err
 	}
 	bound := newExcept(of, not, t.otherwise)
-	if !mayFire(bound, anchor) && mayFire(of, anchor) {
+	if !b.mayFire(bound) && b.mayFire(of) {
 		return nil, ruqi.Invalid("/not", "", "it leaves out every fire time, so it never fires")
 	}
 	return bound, nil

@@ -44,12 +44,16 @@ func (t *OnlyTrigger) String() string { return textOf(t) }
 
 // Bind binds the trigger, and the parts in its zone. Parts that hold no fire time are refused. The error is an *ruqi.InvalidError.
 func (t *OnlyTrigger) Bind(loc *time.Location, anchor time.Time, seed string) (ruqi.Trigger, error) {
-	of, in, err := t.bind("in", loc, anchor, seed)
+	return t.bindWith(newBinder(anchor, seed), loc)
+}
+
+func (t *OnlyTrigger) bindWith(b *binder, loc *time.Location) (ruqi.Trigger, error) {
+	of, in, err := t.bind(b, "in", loc)
 	if err != nil {
 		return nil, err
 	}
 	bound := newOnly(of, in, t.otherwise)
-	if !mayFire(bound, anchor) && mayFire(of, anchor) {
+	if !b.mayFire(bound) && b.mayFire(of) {
 		return nil, ruqi.Invalid("/in", "", "it holds no fire time, so it never fires")
 	}
 	return bound, nil

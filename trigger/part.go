@@ -67,7 +67,7 @@ func resolve(source CalendarSource, name string) (Part, error) {
 }
 
 // bind binds a trigger.
-func (p Part) bind(loc *time.Location, anchor time.Time, seed string) (Part, error) {
+func (p Part) bind(b *binder, loc *time.Location) (Part, error) {
 	if p.fault != nil {
 		return p, p.fault
 	}
@@ -75,7 +75,7 @@ func (p Part) bind(loc *time.Location, anchor time.Time, seed string) (Part, err
 		return p, nil
 	}
 	var err error
-	p.trigger, err = bindPart(p.trigger, loc, anchor, seed)
+	p.trigger, err = b.part(p.trigger, loc)
 	return p, err
 }
 

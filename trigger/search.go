@@ -270,10 +270,9 @@ func searchPrev(c composite, z *zone, before time.Time) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// mayFire reports whether a trigger fires after the instant, or has fired before, as far as a million questions tell: yes when they were used up.
-func mayFire(t ruqi.Trigger, at time.Time) bool {
+// mayFire reports whether a trigger fires after the instant, or has fired before: yes when the questions are used up.
+func (q *search) mayFire(t ruqi.Trigger, at time.Time) bool {
 	from := clampMicros(at, false)
-	q := &search{asks: maxSearches * maxAsks}
 	if reached, is := q.next(t, from, from+searchMicros); is == fires || is == upTo && reached < from+searchMicros {
 		return true
 	}

@@ -1,6 +1,7 @@
 package trigger_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -104,5 +105,18 @@ func TestACountWithinACountIsBounded(t *testing.T) {
 	n := trigger.Except(inner, weekend).Count(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
 	if took := time.Since(start); n >= 0 || took > 5*time.Second {
 		t.Errorf("counted %d in %v", n, took)
+	}
+}
+
+// TestManyPartsThatNeverFireAreBoundQuickly binds parts of which each would be searched through for all of 400 years.
+func TestManyPartsThatNeverFireAreBoundQuickly(t *testing.T) {
+	var parts []ruqi.Trigger
+	for minute := range 33 {
+		parts = append(parts, trigger.All(trigger.Crontab(fmt.Sprintf("TZ=UTC %d 9 * * *", minute)), trigger.Crontab("TZ=UTC 59 10 * * *")))
+	}
+	start := time.Now()
+	_, err := trigger.Any(parts...).Bind(time.UTC, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), "")
+	if took := time.Since(start); err == nil || !strings.Contains(err.Error(), "of.0.of: the parts have no fire time in common") || took > 10*time.Second { // a fifth of a second on a quiet machine
+		t.Errorf("%v, after %v", err, took)
 	}
 }

@@ -122,12 +122,12 @@ func (s *sieve) parts() (triggers []ruqi.Trigger, calendars []Part) {
 	return triggers, calendars
 }
 
-func (s *sieve) bind(name string, loc *time.Location, anchor time.Time, seed string) (ruqi.Trigger, []Part, error) {
+func (s *sieve) bind(b *binder, name string, loc *time.Location) (ruqi.Trigger, []Part, error) {
 	if s.fault != nil {
 		return nil, nil, s.fault
 	}
 	var faults ruqi.Faults
-	of, err := bindPart(s.of, loc, anchor, seed)
+	of, err := b.part(s.of, loc)
 	if faults.Merge("/of", err); err != nil {
 		return nil, nil, faults.Err()
 	}
@@ -137,7 +137,7 @@ func (s *sieve) bind(name string, loc *time.Location, anchor time.Time, seed str
 	}
 	held := make([]Part, len(s.held))
 	for i, p := range s.held {
-		held[i], err = p.bind(loc, anchor, seed)
+		held[i], err = p.bind(b, loc)
 		faults.Merge(object.Pointer(name, fmt.Sprint(i)), err)
 	}
 	return of, held, faults.Err()
