@@ -30,7 +30,7 @@ test: ## everything that must hold before a change is merged
 test-chaos: ## the crash tests, longer than make test runs them
 	scripts/strace
 	scripts/postgres
-	RUQI_CHAOS=long go test -race -count=1 -timeout 60m -v ./internal/crash </dev/null
+	RUQI_CHAOS=long go test $$(scripts/race) -count=1 -timeout 60m -v ./internal/crash </dev/null
 
 .PHONY: test-tz
 test-tz: ## triggers at every clock change of every zone, 1970 to 2100, beside a walk over real time
