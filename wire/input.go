@@ -64,7 +64,7 @@ func decodeDefinition(registry *ruqi.Registry, id string, data []byte, check fun
 
 // needParts refuses a definition without a trigger or a task, so that this is told together with all else.
 func needParts(definition []object.Member, faults *ruqi.Faults) {
-	for _, name := range [...]string{"trigger", "task"} {
+	for _, name := range [...]string{"task", "trigger"} { // in the order of AddJob
 		if !slices.ContainsFunc(definition, func(m object.Member) bool { return m.Name == name && string(m.Value) != "null" }) {
 			faults.Add(object.Pointer(name), "", "missing")
 		}
