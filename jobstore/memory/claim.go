@@ -163,7 +163,7 @@ func (s *Store) carryOut(now int64, owner *life, plans []ruqi.Plan, taken []*job
 		}
 		j.claimed = false
 		s.carryOutOne(now, owner, p, j, claimed, &starts[i])
-		claimed.Jobs = append(claimed.Jobs, ruqi.JobRecord{})
+		claimed.Jobs = longer(claimed.Jobs)
 		j.record(&claimed.Jobs[len(claimed.Jobs)-1], &times[i])
 		if p.Remove && j.idle() {
 			s.removeJob(j, now)
@@ -192,7 +192,7 @@ func (s *Store) carryOutOne(now int64, owner *life, p *ruqi.Plan, j *job, claime
 					r.what = j.history.whatOf(j.history.whats[r.what].name, p.Task)
 				}
 				s.run(r, owner)
-				claimed.Runs = append(claimed.Runs, ruqi.Run{})
+				claimed.Runs = longer(claimed.Runs)
 				s.view(r, &claimed.Runs[len(claimed.Runs)-1], start)
 				start = nil
 			}
@@ -210,14 +210,24 @@ func (s *Store) carryOutOne(now int64, owner *life, p *ruqi.Plan, j *job, claime
 		switch {
 		case r == nil || r.state == queued:
 		case r.state == running:
-			claimed.Runs = append(claimed.Runs, ruqi.Run{})
+			claimed.Runs = longer(claimed.Runs)
 			s.view(r, &claimed.Runs[len(claimed.Runs)-1], start)
 			start = nil
 		default:
-			claimed.Settled = append(claimed.Settled, ruqi.Run{})
+			claimed.Settled = longer(claimed.Settled)
 			s.view(r, &claimed.Settled[len(claimed.Settled)-1], nil)
 		}
 	}
+}
+
+// longer appends an element to a fresh list, without writing the zero value over the zero that is there: while the garbage
+// collector marks, that passes each of its pointers through the write barrier.
+func longer[T any](list []T) []T {
+	if len(list) < cap(list) {
+		return list[:len(list)+1]
+	}
+	var zero T
+	return append(list, zero)
 }
 
 // next tells when the instance should look again: the least wake time in the groups
