@@ -275,8 +275,11 @@ func (s *Scheduler) leave(runs []Run) {
 // filled reports whether a claim left a pool without a free slot, so that the end of a run makes room for more.
 func filled(free map[string]int, claimed *Claimed) bool {
 	taken := map[string]int{}
-	for i := range claimed.Jobs {
-		taken[claimed.Jobs[i].Pool]++ // a job that only settled fires counts too: it is looked at once more for nothing
+	for start, end := 0, 0; start < len(claimed.Jobs); start = end { // mostly one pool
+		pool := claimed.Jobs[start].Pool
+		for end = start; end < len(claimed.Jobs) && claimed.Jobs[end].Pool == pool; end++ {
+		}
+		taken[pool] += end - start // a job that only settled fires counts too: it is looked at once more for nothing
 	}
 	for pool, n := range free {
 		if taken[pool] >= n {

@@ -2,6 +2,7 @@ package ruqi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -42,8 +43,64 @@ type activeRun struct {
 	ended   atomic.Bool
 	stopped atomic.Bool
 	timeout *time.Timer
-	done    Done          // the end, once it is queued to be written
-	written chan struct{} // closed when the end is in the store, or never will be
+	ending  ending  // once it is queued to be written
+	written written // told when the end is in the store, or never will be
+}
+
+// An ending is what a Done says beyond the run as it was started: in this form it waits for the store, since a whole row
+// of each end would be copied twice, pointer by pointer.
+type ending struct {
+	state        RunState
+	reason       string
+	finished     time.Time
+	result       Result // its facts
+	value        json.RawMessage
+	progress     *float64
+	progressText string
+	again        *Run
+	endJob       string
+	removeJob    bool
+}
+
+// fill writes the end of the run as the store is told of it; its time goes where finished points to.
+func (a *activeRun) fill(done *Done, finished *time.Time) {
+	e := &a.ending
+	run := &done.Run
+	*run, *finished = *a.run, e.finished
+	run.State, run.Reason, run.Finished = e.state, e.reason, finished
+	run.ExitCode, run.Signal, run.CPU, run.MaxRSS = e.result.ExitCode, e.result.Signal, e.result.CPU, e.result.MaxRSS
+	run.Result, run.Progress, run.ProgressText = e.value, e.progress, e.progressText
+	done.Again, done.EndJob, done.RemoveJob = e.again, e.endJob, e.removeJob
+}
+
+// A written tells any number of waiters, once, that an end was written. The zero value is ready for use: few runs have
+// anyone who waits, so the channel is made for the first.
+type written struct {
+	mu   sync.Mutex // guards ch, over
+	ch   chan struct{}
+	over bool
+}
+
+// wait returns a channel that is closed when it is told, at once when it was.
+func (w *written) wait() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ch == nil {
+		w.ch = make(chan struct{})
+		if w.over {
+			close(w.ch)
+		}
+	}
+	return w.ch
+}
+
+func (w *written) tell() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.over && w.ch != nil {
+		close(w.ch)
+	}
+	w.over = true
 }
 
 // activeRuns are the runs of this instance and its slots.
@@ -161,27 +218,68 @@ func (a *activeRuns) stopAll(cause error) {
 	}
 }
 
+// roomOfRuns is how many runs share one allocation, and so how many the longest of them keeps in memory: 8 are 5 KiB.
+const roomOfRuns = 8
+
+// claimedSpecs finds the definitions of claimed jobs. Runs mostly come in the order of their jobs, so that the next is the one.
+type claimedSpecs struct {
+	s    *Scheduler
+	jobs []JobRecord
+	last int // where the last one was found
+	spec *JobSpec
+	byID map[string]int // made when one was not there
+}
+
+// of returns the definition of a job; nil: it was not claimed, or cannot be read.
+func (c *claimedSpecs) of(id string) *JobSpec {
+	at := c.last
+	if c.spec != nil && c.jobs[at].ID == id {
+		return c.spec
+	}
+	if c.spec != nil {
+		at++
+	}
+	if at >= len(c.jobs) || c.jobs[at].ID != id {
+		if c.byID == nil {
+			c.byID = make(map[string]int, len(c.jobs))
+			for i := range c.jobs {
+				c.byID[c.jobs[i].ID] = i
+			}
+		}
+		var there bool
+		if at, there = c.byID[id]; !there {
+			return nil
+		}
+	}
+	spec, err := c.s.specOf(&c.jobs[at])
+	if err != nil && !triggerAlone(err) { // a calendar may be gone since the claim: the run has its task
+		return nil
+	}
+	c.last, c.spec = at, spec
+	return spec
+}
+
 // dispatch registers the claimed runs and lets each begin at once.
 func (s *Scheduler) dispatch(owner Owner, claimed *Claimed) []*activeRun {
 	if len(claimed.Runs) == 0 {
 		return nil
 	}
-	specs := make(map[string]*JobSpec, len(claimed.Jobs))
-	for i := range claimed.Jobs {
-		spec, err := s.specOf(&claimed.Jobs[i])
-		if err == nil || triggerAlone(err) { // a calendar may be gone since the claim: the run has its task
-			specs[claimed.Jobs[i].ID] = spec
-		}
-	}
+	specs := claimedSpecs{s: s, jobs: claimed.Jobs}
 	began := time.Now()
 	started := make([]*activeRun, 0, len(claimed.Runs))
+	var room []activeRun
 	for i := range claimed.Runs {
 		run := &claimed.Runs[i]
-		spec := specs[run.JobID]
+		spec := specs.of(run.JobID)
 		if spec == nil { // a store that breaks its law: the run gets its end, nothing else is known of it
 			spec = &JobSpec{ID: run.JobID, Task: unreadable{}, Policy: Policy{}.WithDefaults()}
 		}
-		a := &activeRun{s: s, run: run, spec: spec, owner: owner, began: began, written: make(chan struct{})}
+		if len(room) == 0 {
+			room = make([]activeRun, min(roomOfRuns, len(claimed.Runs)-i))
+		}
+		a := &room[0]
+		room = room[1:]
+		a.s, a.run, a.spec, a.owner, a.began = s, run, spec, owner, began
 		a.ctx, a.cancel = context.WithCancelCause(context.Background())
 		started = append(started, a)
 	}
@@ -259,7 +357,7 @@ func (a *activeRun) stopBy(cause error) {
 			if timer.Stop() {
 				time.AfterFunc(abandonAfter, giveUp)
 			}
-		case <-a.written:
+		case <-a.written.wait():
 			timer.Stop()
 		}
 	}()
@@ -273,22 +371,23 @@ func (a *activeRun) end(result *Result) {
 	if a.timeout != nil {
 		a.timeout.Stop()
 	}
-	done := &a.done
-	done.Run = *a.run
-	run := &done.Run
-	run.State, run.Reason = a.outcome(result.Err)
+	e := &a.ending
+	e.state, e.reason = a.outcome(result.Err)
 	if result.Note != "" {
-		run.Reason = joinReason(run.Reason, result.Note)
+		e.reason = joinReason(e.reason, result.Note)
 	}
-	finished := run.Started.Add(time.Since(a.began)).Truncate(time.Microsecond) // on the store's clock, without asking it
-	run.Finished = &finished
-	run.ExitCode, run.Signal, run.CPU, run.MaxRSS = result.ExitCode, result.Signal, result.CPU, result.MaxRSS
-	run.Result, run.Progress, run.ProgressText = a.report.close()
-	if run.State == RunSucceeded && errors.Is(result.Err, Finish) {
-		done.EndJob = "its task has finished it"
+	e.finished = a.run.Started.Add(time.Since(a.began)).Truncate(time.Microsecond) // on the store's clock, without asking it
+	e.result = *result
+	e.value, e.progress, e.progressText = a.report.close()
+	if e.state == RunSucceeded && errors.Is(result.Err, Finish) {
+		e.endJob = "its task has finished it"
 	}
-	done.Again = nextAttempt(run, a.spec, finished)
-	done.RemoveJob = a.spec.Policy.DeleteWhenFinished
+	if e.state != RunSucceeded {
+		ended := *a.run
+		ended.State, ended.Reason = e.state, e.reason
+		e.again = nextAttempt(&ended, a.spec, e.finished)
+	}
+	e.removeJob = a.spec.Policy.DeleteWhenFinished
 	a.cancel(nil)
 	a.s.runs.release(a) // first, so that the claim that follows the written end finds it
 	a.s.finished.add(a)

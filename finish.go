@@ -60,13 +60,13 @@ func byEffects(batch []*activeRun) (plain, more []*activeRun) {
 }
 
 func (a *activeRun) hasEffects() bool {
-	return a.done.Again != nil || a.done.EndJob != "" || a.done.RemoveJob
+	return a.ending.again != nil || a.ending.endJob != "" || a.ending.removeJob
 }
 
 // mayFree reports whether another row may have waited for this run: the next of its batch, one started by hand, or a fire that
 // found the job at its limit.
 func mayFree(f *activeRun) bool {
-	return f.done.Run.Batch != 0 || f.done.Run.Cause != CauseSchedule || f.spec.Policy.Overlap != OverlapSkip
+	return f.run.Batch != 0 || f.run.Cause != CauseSchedule || f.spec.Policy.Overlap != OverlapSkip
 }
 
 // finish writes the ends of one owner, output first, trying again while the store does not answer.
@@ -75,9 +75,9 @@ func (s *Scheduler) finish(ctx context.Context, owner Owner, batch []*activeRun)
 		return
 	}
 	var talked []*activeRun
-	done := make([]Done, len(batch))
+	done, finished := make([]Done, len(batch)), make([]time.Time, len(batch))
 	for i, f := range batch {
-		done[i] = f.done
+		f.fill(&done[i], &finished[i])
 		f.output.close()
 		if f.output.waiting() {
 			talked = append(talked, f)
@@ -110,7 +110,7 @@ func (s *Scheduler) finish(ctx context.Context, owner Owner, batch []*activeRun)
 	}
 	if ctx.Err() != nil && err != nil { // the scheduler gives up: the rows will be lost with its lease
 		for _, f := range batch {
-			close(f.written)
+			f.written.tell()
 		}
 		return
 	}
@@ -121,7 +121,7 @@ func (s *Scheduler) finish(ctx context.Context, owner Owner, batch []*activeRun)
 	if len(late) > 0 {
 		s.log.Warn("runs ended after they were taken away; nothing was changed", "runs", late)
 	}
-	s.settleEnds(batch, late)
+	s.settleEnds(batch, done, late)
 }
 
 // removeAsStored takes delete_when_finished from the definitions as they are now: since the claim
@@ -210,19 +210,19 @@ func (s *Scheduler) retry(ctx context.Context, step func() error) {
 }
 
 // settleEnds tells everyone who waits that the ends are in the store.
-func (s *Scheduler) settleEnds(batch []*activeRun, late []int64) {
+func (s *Scheduler) settleEnds(batch []*activeRun, done []Done, late []int64) {
 	gone := make(map[int64]bool, len(late))
 	for _, id := range late {
 		gone[id] = true
 	}
 	for i := range batch {
-		run := &batch[i].done.Run
+		run := &done[i].Run
 		if !gone[run.ID] {
-			s.tellEnd(run, batch[i].done.Again)
-			if batch[i].done.EndJob != "" {
-				s.emit(Event{Kind: EventJobFinished, JobID: run.JobID, Reason: batch[i].done.EndJob})
+			s.tellEnd(run, done[i].Again)
+			if done[i].EndJob != "" {
+				s.emit(Event{Kind: EventJobFinished, JobID: run.JobID, Reason: done[i].EndJob})
 			}
 		}
-		close(batch[i].written)
+		batch[i].written.tell()
 	}
 }

@@ -31,7 +31,7 @@ func (q *finishQueue) add(f *activeRun) {
 }
 
 // held is how many bytes an end keeps in memory until it is written.
-func (a *activeRun) held() int64 { return a.output.size() + int64(len(a.done.Run.Result)) }
+func (a *activeRun) held() int64 { return a.output.size() + int64(len(a.ending.value)) }
 
 // laterAfter is when ends that were held up are tried again.
 const laterAfter = time.Second
@@ -49,6 +49,9 @@ func (q *finishQueue) postpone(batch []*activeRun) {
 // recall lets those that were put aside wait again with the others.
 func (q *finishQueue) recall() {
 	q.mu.Lock()
+	for _, f := range q.later {
+		q.bytes += f.held()
+	}
 	q.waiting, q.later = append(q.waiting, q.later...), nil
 	q.mu.Unlock()
 	select {
@@ -74,9 +77,11 @@ func (q *finishQueue) take(most int) []*activeRun {
 func (q *finishQueue) wrote() {
 	q.mu.Lock()
 	q.writing = nil
-	q.bytes = 0
-	for _, f := range q.waiting {
-		q.bytes += f.held()
+	if q.bytes > 0 { // mostly nothing waits but the ends themselves
+		q.bytes = 0
+		for _, f := range q.waiting {
+			q.bytes += f.held()
+		}
 	}
 	empty := len(q.waiting)+len(q.later) == 0
 	q.mu.Unlock()
@@ -104,10 +109,10 @@ func (q *finishQueue) ids() map[int64]bool {
 	defer q.mu.Unlock()
 	ids := map[int64]bool{}
 	for _, f := range q.waiting {
-		ids[f.done.Run.ID] = true
+		ids[f.run.ID] = true
 	}
 	for _, f := range slices.Concat(q.writing, q.later) {
-		ids[f.done.Run.ID] = true
+		ids[f.run.ID] = true
 	}
 	return ids
 }

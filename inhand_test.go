@@ -13,7 +13,6 @@ func TestARunThatEndsIsInHandAllTheTime(t *testing.T) {
 	s.finished.kicks = make(chan struct{}, 1)
 	for id := range int64(5000) {
 		a := &activeRun{s: s, run: &Run{ID: id}, spec: &JobSpec{Executor: "default"}}
-		a.done.Run.ID = id
 		s.runs.add([]*activeRun{a})
 		var group sync.WaitGroup
 		begin := make(chan struct{})

@@ -144,6 +144,9 @@ var endEvents = map[RunState]EventKind{
 
 // emitEnd tells of a run that has ended, or of a fire that was settled without one.
 func (s *Scheduler) emitEnd(run *Run) {
+	if s.listeners.any.Load() == 0 {
+		return
+	}
 	if kind, ok := endEvents[run.State]; ok {
 		s.emitRun(kind, run, run.Reason)
 	}

@@ -302,7 +302,7 @@ func (s *Scheduler) tick(ctx context.Context) (int, error) {
 		for _, run := range started {
 			inTime = inTime || !run.run.Due.After(first)
 			select {
-			case <-run.written:
+			case <-run.written.wait():
 				total++
 			case <-ctx.Done():
 				return total, context.Cause(ctx)

@@ -57,11 +57,11 @@ func (s *Store) claim(now int64, owner *life, request *ruqi.ClaimRequest, except
 	if len(taken) == 0 {
 		return nil
 	}
-	due := make([]ruqi.Due, len(taken))
+	due, times := make([]ruqi.Due, len(taken)), make([][2]time.Time, len(taken))
 	for i, j := range taken {
 		j.claimed = true
 		d := &due[i]
-		j.record(&d.Job)
+		j.record(&d.Job, &times[i])
 		d.Active, d.Waiting = j.active(), j.waiting()
 		if j.history != nil && len(j.history.queued) > 0 {
 			d.Queued = s.views(j.history.startable(j, now))
@@ -148,6 +148,8 @@ func (g *group) before(other *group) bool {
 func (s *Store) carryOut(now int64, owner *life, plans []ruqi.Plan, taken []*job, claimed *ruqi.Claimed) {
 	claimed.Jobs = make([]ruqi.JobRecord, 0, len(plans))
 	claimed.Runs = make([]ruqi.Run, 0, len(plans))
+	// The times that records and rows point to lie together: one array costs less than as many pieces.
+	times, starts := make([][2]time.Time, len(plans)), make([]time.Time, len(plans))
 	for i := range plans {
 		p := &plans[i]
 		var j *job
@@ -160,16 +162,17 @@ func (s *Store) carryOut(now int64, owner *life, plans []ruqi.Plan, taken []*job
 			continue
 		}
 		j.claimed = false
-		s.carryOutOne(now, owner, p, j, claimed)
-		claimed.Jobs = append(claimed.Jobs, ruqi.JobRecord{})
-		j.record(&claimed.Jobs[len(claimed.Jobs)-1])
+		s.carryOutOne(now, owner, p, j, claimed, &starts[i])
+		claimed.Jobs = longer(claimed.Jobs)
+		j.record(&claimed.Jobs[len(claimed.Jobs)-1], &times[i])
 		if p.Remove && j.idle() {
 			s.removeJob(j, now)
 		}
 	}
 }
 
-func (s *Store) carryOutOne(now int64, owner *life, p *ruqi.Plan, j *job, claimed *ruqi.Claimed) {
+// carryOutOne writes one plan; start is room for the time of start of its first row that runs.
+func (s *Store) carryOutOne(now int64, owner *life, p *ruqi.Plan, j *job, claimed *ruqi.Claimed, start *time.Time) {
 	var offered []*run
 	if len(p.Start) > 0 && j.history != nil {
 		offered = j.history.startable(j, now)
@@ -185,31 +188,46 @@ func (s *Store) carryOutOne(now int64, owner *life, p *ruqi.Plan, j *job, claime
 			if r.id == id && r.state == queued {
 				s.dequeue(r)
 				r.started = now
-				if p.Task != "" && p.Task != r.what.task {
-					r.what = &what{r.what.name, p.Task}
+				if p.Task != "" {
+					r.what = j.history.whatOf(j.history.whats[r.what].name, p.Task)
 				}
 				s.run(r, owner)
-				claimed.Runs = append(claimed.Runs, ruqi.Run{})
-				s.view(r, &claimed.Runs[len(claimed.Runs)-1])
+				claimed.Runs = longer(claimed.Runs)
+				s.view(r, &claimed.Runs[len(claimed.Runs)-1], start)
+				start = nil
 			}
 		}
 	}
 	if len(p.Runs) == 0 {
 		return
 	}
-	h := s.historyOf(j.id)
+	h := j.history
+	if h == nil {
+		h = s.historyOf(j.id)
+	}
 	for n := range p.Runs {
 		r := s.insert(h, &p.Runs[n], owner, now)
 		switch {
 		case r == nil || r.state == queued:
 		case r.state == running:
-			claimed.Runs = append(claimed.Runs, ruqi.Run{})
-			s.view(r, &claimed.Runs[len(claimed.Runs)-1])
+			claimed.Runs = longer(claimed.Runs)
+			s.view(r, &claimed.Runs[len(claimed.Runs)-1], start)
+			start = nil
 		default:
-			claimed.Settled = append(claimed.Settled, ruqi.Run{})
-			s.view(r, &claimed.Settled[len(claimed.Settled)-1])
+			claimed.Settled = longer(claimed.Settled)
+			s.view(r, &claimed.Settled[len(claimed.Settled)-1], nil)
 		}
 	}
+}
+
+// longer appends an element to a fresh list, without writing the zero value over the zero that is there: while the garbage
+// collector marks, that passes each of its pointers through the write barrier.
+func longer[T any](list []T) []T {
+	if len(list) < cap(list) {
+		return list[:len(list)+1]
+	}
+	var zero T
+	return append(list, zero)
 }
 
 // next tells when the instance should look again: the least wake time in the groups

@@ -82,23 +82,25 @@ func (w *sweep) mark(r *run) {
 	r.dead = true
 	w.store.count(r, -1)
 	w.left--
-	if r.history.dead++; r.history.dead == 1 {
-		w.touched = append(w.touched, r.history)
+	h := w.store.historyAt(r)
+	if h.dead++; h.dead == 1 {
+		w.touched = append(w.touched, h)
 	}
 	if r.state.started() {
-		r.history.started--
+		h.started--
 	} else {
-		r.history.unstarted--
+		h.unstarted--
 	}
 }
 
 // thin marks the oldest rows of a history beyond the bounds.
 func (w *sweep) thin(h *history) {
 	c := &w.store.clean
-	for _, r := range h.runs {
+	for _, id := range h.runs {
 		if w.left == 0 || !c.over(h) {
 			return
 		}
+		r := w.store.rows.find(id)
 		if !r.state.ended() || r.dead {
 			continue
 		}
@@ -119,13 +121,19 @@ func (w *sweep) age(before int64) {
 			continue
 		}
 		earliest := int64(never)
-		for _, r := range pg.rows {
-			switch {
-			case r == nil || !r.state.ended() || r.dead:
-			case r.finished < before && w.left > 0:
-				w.mark(r)
-			default:
-				earliest = sooner(earliest, r.finished)
+		for _, c := range &pg.chunks {
+			if c == nil {
+				continue
+			}
+			for i := range c {
+				r := &c[i]
+				switch {
+				case r.id == 0 || !r.state.ended() || r.dead:
+				case r.finished < before && w.left > 0:
+					w.mark(r)
+				default:
+					earliest = sooner(earliest, r.finished)
+				}
 			}
 		}
 		pg.earliest = earliest
@@ -135,18 +143,16 @@ func (w *sweep) age(before int64) {
 // remove deletes the marked rows.
 func (w *sweep) remove() {
 	for _, h := range w.touched {
-		h.pack(&w.store.rows)
+		w.store.pack(h)
 		w.store.forgetIfEmpty(h)
 	}
 }
 
 // pack takes the dead rows out of a history. They are mostly its first ones: then
 // nothing is moved, and what comes after the last of them is never looked at.
-func (h *history) pack(rows *pages) {
+func (s *Store) pack(h *history) {
 	first := 0
-	for h.dead > 0 && h.runs[first].dead {
-		rows.drop(h.runs[first])
-		h.runs[first] = nil
+	for h.dead > 0 && s.dropDead(h.runs[first]) {
 		h.dead--
 		first++
 	}
@@ -155,19 +161,30 @@ func (h *history) pack(rows *pages) {
 		return
 	}
 	to := 0
-	for from, r := range h.runs {
+	for from, id := range h.runs {
 		if h.dead == 0 {
 			to += copy(h.runs[to:], h.runs[from:])
 			break
 		}
-		if r.dead {
-			rows.drop(r)
+		if s.dropDead(id) {
 			h.dead--
 		} else {
-			h.runs[to] = r
+			h.runs[to] = id
 			to++
 		}
 	}
-	clear(h.runs[to:])
 	h.runs = h.runs[:to]
+}
+
+// dropDead forgets the row if it was marked.
+func (s *Store) dropDead(id int64) bool {
+	r := s.rows.find(id)
+	if !r.dead {
+		return false
+	}
+	if r.life != 0 {
+		s.letGo(r.life)
+	}
+	s.rows.drop(r)
+	return true
 }

@@ -39,7 +39,7 @@ func (s *Store) edit(now int64, query ruqi.JobQuery, decide func(now time.Time, 
 		count := 0
 		if e.job != nil {
 			old, count = new(ruqi.JobRecord), e.job.active()
-			e.job.record(old)
+			e.job.record(old, nil)
 			if !matches(&query, lowerASCII(query.Search), e.job) {
 				old = nil
 			}
@@ -111,7 +111,7 @@ func (s *Store) apply(e *edit, now int64, jobs []ruqi.JobRecord, rows []*run) ([
 	j := e.job
 	if j != nil && e.change.Remove {
 		jobs = append(jobs, ruqi.JobRecord{})
-		j.record(&jobs[len(jobs)-1])
+		j.record(&jobs[len(jobs)-1], nil)
 	} else if in := e.change.Job; in != nil && !e.change.Remove {
 		if j == nil {
 			j = s.addJob(e.id, now)
@@ -149,7 +149,7 @@ func (s *Store) apply(e *edit, now int64, jobs []ruqi.JobRecord, rows []*run) ([
 	default:
 		j.replace()
 		jobs = append(jobs, ruqi.JobRecord{})
-		j.record(&jobs[len(jobs)-1])
+		j.record(&jobs[len(jobs)-1], nil)
 	}
 	return jobs, rows
 }

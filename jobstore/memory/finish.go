@@ -30,9 +30,9 @@ func (s *Store) finishAll(now int64, owner ruqi.Owner, done []ruqi.Done) (late [
 	for i := range done {
 		d := &done[i]
 		r := s.rows.find(d.Run.ID)
-		if r == nil || !r.ownedBy(owner) {
+		if r == nil || !s.owns(owner, r) {
 			if late = append(late, d.Run.ID); r != nil {
-				r.note(owner, &d.Run)
+				s.note(r, owner, &d.Run)
 			}
 			continue
 		}
@@ -41,8 +41,10 @@ func (s *Store) finishAll(now int64, owner ruqi.Owner, done []ruqi.Done) (late [
 	return late, nil
 }
 
-// ownedBy reports whether the owner may still write about the row.
-func (r *run) ownedBy(owner ruqi.Owner) bool { return r.state == running && r.life.owner == owner }
+// owns reports whether the owner may still write about the row.
+func (s *Store) owns(owner ruqi.Owner, r *run) bool {
+	return r.state == running && s.lifeOf(r).owner == owner
+}
 
 // checkDone finds faults of an end before anything of its step is written.
 func (s *Store) checkDone(d *ruqi.Done) error {
@@ -64,14 +66,14 @@ func (s *Store) finish(r *run, d *ruqi.Done, now int64) {
 	if d.Run.Finished != nil {
 		at = d.Run.Finished.UnixMicro()
 	}
-	r.setEnd(&d.Run)
+	s.setEnd(r, &d.Run)
 	s.end(r, state, d.Run.Reason, at)
-	h := r.history
-	if d.Again != nil && (r.rest == nil || r.rest.cancelBy == "") {
+	h := s.historyAt(r)
+	if m := s.rows.rest(r); d.Again != nil && (m == nil || m.cancelBy == "") {
 		if d.Again.Due.IsZero() {
 			d.Again.Due = timeOf(now)
 		}
-		if again := s.insert(h, d.Again, r.life, now); again != nil {
+		if again := s.insert(h, d.Again, s.lifeOf(r), now); again != nil {
 			d.Again.ID = again.id
 		}
 	}
@@ -117,23 +119,24 @@ func (s *Store) cancel(now int64, id int64, by string) (out ruqi.Run, err error)
 	case r.state.ended():
 		err = ruqi.ErrEnded
 	case r.state == queued:
-		r.more().cancelBy = by
+		s.rows.more(r).cancelBy = by
 		s.end(r, cancelled, "cancelled by "+by, now)
-		if j := r.history.job; j != nil {
+		if j := s.historyAt(r).job; j != nil {
 			j.replace()
 		}
 	default:
-		r.askToEnd(by)
+		s.askToEnd(r, by)
 	}
-	s.view(r, &out)
+	s.view(r, &out, nil)
 	return out, err
 }
 
 // askToEnd notes who asked for the end of a running run, unless somebody has.
-func (r *run) askToEnd(by string) {
-	if r.more().cancelBy == "" {
-		r.rest.cancelBy = by
-		r.life.cancels = append(r.life.cancels, r)
+func (s *Store) askToEnd(r *run, by string) {
+	if m := s.rows.more(r); m.cancelBy == "" {
+		m.cancelBy = by
+		l := s.lifeOf(r)
+		l.cancels = append(l.cancels, r)
 	}
 }
 
@@ -143,14 +146,14 @@ func (s *Store) cancelActive(h *history, by string, now int64) {
 		return
 	}
 	for i, left := len(h.runs)-1, h.running; i >= 0 && left > 0; i-- {
-		if h.runs[i].state == running {
-			h.runs[i].askToEnd(by)
+		if r := s.rows.find(h.runs[i]); r.state == running {
+			s.askToEnd(r, by)
 			left--
 		}
 	}
 	for _, r := range slices.Clone(h.queued) {
-		if r.batch() != 0 {
-			r.more().cancelBy = by
+		if h.batch(r) != 0 {
+			s.rows.more(r).cancelBy = by
 			s.end(r, cancelled, "cancelled by "+by, now)
 		}
 	}

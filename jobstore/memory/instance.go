@@ -23,6 +23,8 @@ type instance struct {
 // A life is one owner, shared by all rows it ran.
 type life struct {
 	owner   ruqi.Owner
+	number  int32 // what rows name it by; 0: no row does
+	rows    int64 // that name it
 	running []*run
 	byID    bool   // running is by id, newest first: Rescue takes from its end
 	cancels []*run // those whose end was asked for
@@ -190,11 +192,11 @@ func (s *Store) rescue(now int64, owner ruqi.Owner, limit int, decide func(now t
 	done := make([]ruqi.Done, len(dead))
 	for i, r := range dead {
 		var out ruqi.Run
-		s.view(r, &out)
+		s.view(r, &out, nil)
 		var record *ruqi.JobRecord
-		if j := r.history.job; j != nil {
+		if j := s.historyAt(r).job; j != nil {
 			record = new(ruqi.JobRecord)
-			j.record(record)
+			j.record(record, nil)
 		}
 		done[i] = decide(timeOf(now), out, record)
 		done[i].Run.ID = r.id

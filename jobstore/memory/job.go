@@ -118,8 +118,8 @@ func (j *job) set(r *ruqi.JobRecord) {
 	}
 }
 
-// record fills in a copy for the outside.
-func (j *job) record(r *ruqi.JobRecord) {
+// record fills in a copy for the outside; its next times go where the caller has room for both, if it has.
+func (j *job) record(r *ruqi.JobRecord, room *[2]time.Time) {
 	r.ID, r.Name = j.id, j.name
 	r.State, r.Reason = j.state.word(), j.reason()
 	r.Pool, r.Needs = j.group.key.Pool, j.group.key.Need
@@ -127,17 +127,16 @@ func (j *job) record(r *ruqi.JobRecord) {
 	if tags := j.tags(); len(tags) > 0 {
 		r.Tags = slices.Clone(tags)
 	}
-	if j.nominal != never || j.due != never {
-		// Both times in one allocation.
-		pair := [2]time.Time{}
-		if j.nominal != never {
-			pair[0] = timeOf(j.nominal)
-			r.NextNominal = &pair[0]
-		}
-		if j.due != never {
-			pair[1] = timeOf(j.due)
-			r.NextDue = &pair[1]
-		}
+	if room == nil && (j.nominal != never || j.due != never) {
+		room = new([2]time.Time) // both in one allocation
+	}
+	if j.nominal != never {
+		room[0] = timeOf(j.nominal)
+		r.NextNominal = &room[0]
+	}
+	if j.due != never {
+		room[1] = timeOf(j.due)
+		r.NextDue = &room[1]
 	}
 	r.Version, r.RunCount = j.version, j.runCount
 	r.Created, r.Updated = timeOf(j.created), timeOf(j.updated)
@@ -159,7 +158,7 @@ func (j *job) active() int {
 func (j *job) waiting() (n int) {
 	if j.history != nil {
 		for _, r := range j.history.queued {
-			if r.cause == schedule && r.batch() == 0 {
+			if r.cause == schedule && j.history.batch(r) == 0 {
 				n++
 			}
 		}

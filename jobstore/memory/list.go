@@ -99,7 +99,7 @@ func (s *Store) Jobs(ctx context.Context, query ruqi.JobQuery) (ruqi.JobRecordPa
 	}
 	page.Jobs = make([]ruqi.JobRecord, len(jobs))
 	for i, j := range jobs {
-		j.record(&page.Jobs[i])
+		j.record(&page.Jobs[i], nil)
 	}
 	return page, nil
 }
@@ -204,8 +204,14 @@ func (s *Store) visitRuns(query *ruqi.RunQuery, before int64, visit func(*run) b
 		}
 	case query.Job != "":
 		if h := s.histories[query.Job]; h != nil {
-			rows = h.runs
+			end, _ := slices.BinarySearch(h.runs, before)
+			for i := end - 1; i >= 0; i-- {
+				if !visit(s.rows.find(h.runs[i])) {
+					return
+				}
+			}
 		}
+		return
 	case len(query.States) > 0 && !slices.ContainsFunc(query.States, ruqi.RunState.Ended):
 		rows = s.aliveRuns(query.States)
 	default:
@@ -239,8 +245,8 @@ func (s *Store) aliveRuns(states []ruqi.RunState) []*run {
 
 func (s *Store) matchesRun(q *ruqi.RunQuery, r *run) bool {
 	return (len(q.IDs) == 0 || slices.Contains(q.IDs, r.id)) &&
-		(q.Job == "" || r.history.id == q.Job) &&
-		(q.Name == "" || r.what.name == q.Name) &&
+		(q.Job == "" || s.historyAt(r).id == q.Job) &&
+		(q.Name == "" || s.historyAt(r).whats[r.what].name == q.Name) &&
 		(len(q.States) == 0 || slices.Contains(q.States, r.state.word())) &&
 		(!q.Executed || r.executed()) &&
 		(len(q.Causes) == 0 || slices.Contains(q.Causes, s.causes[r.cause])) &&

@@ -127,15 +127,15 @@ func (s *Store) WriteRuns(ctx context.Context, owner ruqi.Owner, updates []ruqi.
 	for i := range updates {
 		u := &updates[i]
 		r := s.rows.find(u.ID)
-		if r == nil || !r.ownedBy(owner) {
+		if r == nil || !s.owns(owner, r) {
 			late = append(late, u.ID)
 			continue
 		}
-		r.setProgress(u.Progress, u.ProgressText)
+		s.setProgress(r, u.Progress, u.ProgressText)
 		if len(u.Output) == 0 {
 			continue
 		}
-		m := r.more()
+		m := s.rows.more(r)
 		if m.output == nil {
 			m.output = new(output)
 		}
@@ -156,8 +156,8 @@ func (s *Store) Output(ctx context.Context, id int64, from int64, limit int) (ru
 	}
 	part := ruqi.OutputPart{At: max(from, 0)}
 	end := int64(0)
-	if r.rest != nil && r.rest.output != nil {
-		o := r.rest.output
+	if m := s.rows.rest(r); m != nil && m.output != nil {
+		o := m.output
 		part.Bytes, part.At = o.read(part.At, min(max(limit, 1), maxPart))
 		end = o.end // the last byte written is always kept
 	}

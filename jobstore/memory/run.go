@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -42,17 +43,16 @@ func runStateOf(word ruqi.RunState) (runState, error) {
 	return 0, ruqi.Invalid("/state", string(word), "a run has no such state")
 }
 
-// A run is a ruqi.Run in 112 bytes; what few rows have is in rest.
+// A run is a ruqi.Run in 72 bytes without a pointer: the garbage collector never looks at rows, and to write one needs no
+// write barrier. What few rows have is in extras.
 type run struct {
-	id      int64
-	history *history
-	what    *what
-	life    *life // nil: never started
-	rest    *rest // nil: all of its fields are empty
-	reason  string
+	id int64
 	// Microseconds, or never.
 	nominal, due, started, finished int64
 
+	history int32 // number of its history
+	what    int32 // index in history.whats
+	life    int32 // number of its life; 0: never started
 	attempt int32
 	at      int32 // index in life.running while it runs
 	state   runState
@@ -83,26 +83,22 @@ type rest struct {
 	output        *output
 }
 
-func (r *run) more() *rest {
-	if r.rest == nil {
-		r.rest = &rest{coalescedFrom: never}
+// batch is that of a row of the history.
+func (h *history) batch(r *run) int64 {
+	if m := h.rows.rest(r); m != nil {
+		return m.batch
 	}
-	return r.rest
-}
-
-func (r *run) batch() int64 {
-	if r.rest == nil {
-		return 0
-	}
-	return r.rest.batch
+	return 0
 }
 
 // A history is the rows of one job id; it outlives the job while there are rows.
 type history struct {
-	id   string
-	job  *job // nil: not there
-	what *what
-	runs []*run // by id
+	id     string
+	job    *job // nil: not there
+	rows   *pages
+	whats  []what  // the last one is the newest
+	runs   []int64 // ids of its rows, in their order
+	number int32
 	// queued are those that wait, by due time, then id.
 	queued  []*run
 	batches []int64 // of the running rows that are of a batch
@@ -116,6 +112,43 @@ type history struct {
 	// last holds the latest nominal time of each known cause: a row after it is new
 	// without a search.
 	last [knownCauseCount]int64
+	// Most jobs have had one name and task, and so one tally: both have their room here, not in pieces of their own.
+	firstWhat  [1]what
+	firstTally [1]namedTally
+}
+
+// whatsLooked bounds the search for a name and task among those that a history has had.
+const whatsLooked = 16
+
+// whatOf returns the index of a name and task, most often those of the newest row.
+func (h *history) whatOf(name, task string) int32 {
+	for i := len(h.whats) - 1; i >= max(0, len(h.whats)-whatsLooked); i-- {
+		if h.whats[i].name == name && h.whats[i].task == task {
+			return int32(i)
+		}
+	}
+	if len(h.whats) >= whatsLooked && len(h.whats) > 2*len(h.runs) {
+		h.forgetWhats()
+	}
+	h.whats = append(h.whats, what{name, task})
+	return int32(len(h.whats) - 1)
+}
+
+// forgetWhats drops what no row names any more.
+func (h *history) forgetWhats() {
+	old := h.whats
+	h.firstWhat, h.whats = [1]what{}, nil
+	moved := make(map[int32]int32, len(h.runs))
+	for _, id := range h.runs {
+		r := h.rows.find(id)
+		to, known := moved[r.what]
+		if !known {
+			to = int32(len(h.whats))
+			h.whats = append(h.whats, old[r.what])
+			moved[r.what] = to
+		}
+		r.what = to
+	}
 }
 
 const knownCauseCount = 6
@@ -153,11 +186,13 @@ func (s *Store) checkRun(r *ruqi.Run) error {
 func (s *Store) historyOf(id string) *history {
 	h := s.histories[id]
 	if h == nil {
-		h = &history{id: id, job: s.jobs[id]}
+		h = &history{id: id, job: s.jobs[id], rows: &s.rows}
 		for i := range h.last {
 			h.last[i] = never
 		}
+		h.whats, h.tallies = h.firstWhat[:0], h.firstTally[:0]
 		s.histories[id] = h
+		h.number = s.byNumber.add(h)
 		if h.job != nil {
 			h.job.history = h
 		}
@@ -166,8 +201,9 @@ func (s *Store) historyOf(id string) *history {
 }
 
 func (s *Store) forgetIfEmpty(h *history) {
-	if len(h.runs) == 0 && h.job == nil {
+	if len(h.runs) == 0 && h.job == nil && s.histories[h.id] == h {
 		delete(s.histories, h.id)
+		s.byNumber.drop(h.number)
 	}
 }
 
@@ -177,7 +213,7 @@ func (h *history) taken(cause uint8, nominal int64, attempt int32) bool {
 		return false
 	}
 	for i := len(h.runs) - 1; i >= 0; i-- {
-		if r := h.runs[i]; r.nominal == nominal && r.cause == cause && r.attempt == attempt {
+		if r := h.rows.find(h.runs[i]); r.nominal == nominal && r.cause == cause && r.attempt == attempt {
 			return true
 		}
 	}
@@ -199,18 +235,16 @@ func (s *Store) insert(h *history, in *ruqi.Run, owner *life, now int64) *run {
 	if state == queued && h.job == nil {
 		state, reason = cancelled, removedReason // nothing would ever start it
 	}
-	r := &run{history: h, reason: reason, nominal: nominal, due: in.Due.UnixMicro(),
-		started: never, finished: never, attempt: attempt, state: state, cause: cause}
+	r := s.rows.add()
+	r.history, r.nominal, r.due, r.started, r.finished = h.number, nominal, in.Due.UnixMicro(), never, never
+	r.attempt, r.state, r.cause = attempt, state, cause
 	if int(cause) < len(h.last) {
 		h.last[cause] = max(h.last[cause], nominal)
 	}
-	if h.what == nil || h.what.name != in.JobName || h.what.task != in.Task {
-		h.what = &what{in.JobName, in.Task}
-	}
-	r.what = h.what
-	r.setRest(in)
-	s.rows.add(r)
-	h.runs = append(h.runs, r)
+	r.what = h.whatOf(in.JobName, in.Task)
+	h.runs = append(h.runs, r.id)
+	s.rows.setReason(r, reason)
+	s.setRest(r, in)
 	switch {
 	case state == running:
 		r.started = now
@@ -223,57 +257,61 @@ func (s *Store) insert(h *history, in *ruqi.Run, owner *life, now int64) *run {
 			r.finished = now
 		}
 		if in.Owner != (ruqi.Owner{}) {
-			r.life = s.lives[in.Owner]
-			if r.life == nil {
-				r.life = &life{owner: in.Owner}
+			l := s.lives[in.Owner]
+			if l == nil {
+				l = &life{owner: in.Owner}
 			}
+			s.give(r, l)
 		}
 		s.countEnded(r)
 	}
 	return r
 }
 
-func (r *run) setRest(in *ruqi.Run) {
+func (s *Store) setRest(r *run, in *ruqi.Run) {
 	r.empty = string(in.Params) == "{}"
 	if in.Params != nil && !r.empty {
-		r.more().params = in.Params
+		s.rows.more(r).params = in.Params
 	}
 	if in.ParentID != 0 || in.Coalesced != 0 || in.CoalescedFrom != nil || in.Batch != 0 ||
 		in.CancelBy != "" {
-		m := r.more()
+		m := s.rows.more(r)
 		m.parent, m.coalesced, m.coalescedFrom, m.batch = in.ParentID, in.Coalesced, micros(in.CoalescedFrom), in.Batch
 		m.cancelBy = in.CancelBy
 	}
-	r.setEnd(in)
+	s.setEnd(r, in)
 }
 
 // setEnd takes over the facts that an end brings.
-func (r *run) setEnd(in *ruqi.Run) {
+func (s *Store) setEnd(r *run, in *ruqi.Run) {
 	if in.Result != nil {
-		r.more().result = in.Result
+		s.rows.more(r).result = in.Result
 	}
-	r.setProgress(in.Progress, in.ProgressText)
-	if in.ExitCode != nil || in.Signal != "" || in.CPU != 0 || in.MaxRSS != 0 || r.rest != nil {
-		m := r.more()
+	s.setProgress(r, in.Progress, in.ProgressText)
+	if in.ExitCode != nil || in.Signal != "" || in.CPU != 0 || in.MaxRSS != 0 || s.rows.rest(r) != nil {
+		m := s.rows.more(r)
 		m.exitCode, m.signal, m.cpu, m.maxRSS = in.ExitCode, in.Signal, in.CPU.Truncate(time.Microsecond), in.MaxRSS
 	}
 }
 
 // setProgress takes over how far the run is, if that is told.
-func (r *run) setProgress(progress *float64, text string) {
+func (s *Store) setProgress(r *run, progress *float64, text string) {
 	if progress != nil {
-		r.more().progress, r.rest.progressText = progress, text
+		m := s.rows.more(r)
+		m.progress, m.progressText = progress, text
 	}
 }
 
 // run gives a row to its owner. Its job is placed by the caller.
 func (s *Store) run(r *run, owner *life) {
-	r.state, r.life = running, owner
+	r.state = running
+	s.give(r, owner)
 	owner.add(r)
-	r.history.running++
+	h := s.historyAt(r)
+	h.running++
 	s.running++
-	if b := r.batch(); b != 0 {
-		r.history.batches = append(r.history.batches, b)
+	if b := h.batch(r); b != 0 {
+		h.batches = append(h.batches, b)
 	}
 }
 
@@ -282,18 +320,18 @@ func compareDue(a, b *run) int {
 }
 
 func (s *Store) enqueue(r *run) {
-	h := r.history
+	h := s.historyAt(r)
 	at, _ := slices.BinarySearchFunc(h.queued, r, compareDue)
 	h.queued = slices.Insert(h.queued, at, r)
 	s.waiting[h] = struct{}{}
 	s.queued++
-	if r.batch() != 0 {
+	if h.batch(r) != 0 {
 		h.batched++
 	}
 }
 
 func (s *Store) dequeue(r *run) {
-	h := r.history
+	h := s.historyAt(r)
 	at, _ := slices.BinarySearchFunc(h.queued, r, compareDue)
 	h.queued = slices.Delete(h.queued, at, at+1)
 	if len(h.queued) == 0 {
@@ -301,7 +339,7 @@ func (s *Store) dequeue(r *run) {
 		delete(s.waiting, h)
 	}
 	s.queued--
-	if r.batch() != 0 {
+	if h.batch(r) != 0 {
 		h.batched--
 	}
 }
@@ -322,25 +360,27 @@ func (s *Store) hasten(h *history, now int64) {
 
 // end ends a row that is alive. Its job is placed by the caller.
 func (s *Store) end(r *run, state runState, reason string, finished int64) {
-	h := r.history
+	h := s.historyAt(r)
 	if r.state == queued {
 		s.dequeue(r)
 	} else {
-		r.life.drop(r)
-		s.forgetLife(r.life)
+		l := s.lifeOf(r)
+		l.drop(r)
+		s.forgetLife(l)
 		h.running--
 		s.running--
-		if b := r.batch(); b != 0 {
+		if b := h.batch(r); b != 0 {
 			at := slices.Index(h.batches, b)
 			h.batches = slices.Delete(h.batches, at, at+1)
 		}
 	}
-	r.state, r.reason, r.finished = state, reason, finished
+	r.state, r.finished = state, finished
+	s.rows.setReason(r, reason)
 	s.countEnded(r)
 }
 
 func (s *Store) countEnded(r *run) {
-	h := r.history
+	h := s.historyAt(r)
 	if r.state.started() {
 		h.started++
 	} else {
@@ -357,8 +397,8 @@ func (s *Store) countEnded(r *run) {
 // free reports whether nothing but its due time holds a queued row back. The
 // rows of its batch before it in the queue are for the caller to know.
 func (h *history) free(r *run, j *job) bool {
-	if r.batch() != 0 {
-		return j.state != paused && !slices.Contains(h.batches, r.rest.batch)
+	if b := h.batch(r); b != 0 {
+		return j.state != paused && !slices.Contains(h.batches, b)
 	}
 	return (r.cause == manual || j.state != paused) && j.active() < j.limit()
 }
@@ -386,7 +426,7 @@ func (h *history) startable(j *job, now int64) []*run {
 		if r.due > now {
 			break
 		}
-		b := r.batch()
+		b := h.batch(r)
 		switch {
 		case !h.free(r, j), b != 0 && slices.Contains(batches, b):
 			continue
@@ -405,20 +445,28 @@ func (h *history) startable(j *job, now int64) []*run {
 	return rows
 }
 
-// view fills in a copy for the outside.
-func (s *Store) view(r *run, out *ruqi.Run) {
-	out.ID, out.Attempt, out.JobID = r.id, int(r.attempt), r.history.id
-	out.JobName, out.Task = r.what.name, r.what.task
-	out.Cause, out.State, out.Reason = s.causes[r.cause], r.state.word(), r.reason
+// view fills in a copy for the outside; its time of start goes where the caller has room, if it has.
+func (s *Store) view(r *run, out *ruqi.Run, room *time.Time) {
+	h := s.historyAt(r)
+	what := &h.whats[r.what]
+	out.ID, out.Attempt, out.JobID = r.id, int(r.attempt), h.id
+	out.JobName, out.Task = what.name, what.task
+	out.Cause, out.State, out.Reason = s.causes[r.cause], r.state.word(), s.rows.reason(r)
 	out.Nominal, out.Due = timeOf(r.nominal), timeOf(r.due)
-	out.Started, out.Finished = timePtr(r.started), timePtr(r.finished)
-	if r.life != nil {
-		out.Owner = r.life.owner
+	if room != nil && r.started != never {
+		*room = timeOf(r.started)
+		out.Started = room
+	} else {
+		out.Started = timePtr(r.started)
+	}
+	out.Finished = timePtr(r.finished)
+	if r.life != 0 {
+		out.Owner = s.lifeOf(r).owner
 	}
 	if r.empty {
 		out.Params = json.RawMessage("{}")
 	}
-	m := r.rest
+	m := s.rows.rest(r)
 	if m == nil {
 		return
 	}
@@ -440,7 +488,7 @@ func (s *Store) views(rows []*run) []ruqi.Run {
 	}
 	out := make([]ruqi.Run, len(rows))
 	for i, r := range rows {
-		s.view(r, &out[i])
+		s.view(r, &out[i], nil)
 	}
 	return out
 }
@@ -454,13 +502,13 @@ func clonePtr[T any](p *T) *T {
 }
 
 // note adds a late word to the end of a reason; the same word twice says no more.
-func (r *run) note(owner ruqi.Owner, done *ruqi.Run) {
+func (s *Store) note(r *run, owner ruqi.Owner, done *ruqi.Run) {
 	text := "late word of " + owner.Instance + " (epoch " + strconv.FormatInt(owner.Epoch, 10) + "): " + string(done.State)
-	switch {
-	case r.reason == "":
-		r.reason = text
-	case len(r.reason) >= len(text) && r.reason[len(r.reason)-len(text):] == text:
+	switch reason := s.rows.reason(r); {
+	case reason == "":
+		s.rows.setReason(r, text)
+	case strings.HasSuffix(reason, text):
 	default:
-		r.reason += "; " + text
+		s.rows.setReason(r, reason+"; "+text)
 	}
 }

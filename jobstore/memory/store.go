@@ -54,6 +54,7 @@ type Store struct {
 
 	rows      pages
 	histories map[string]*history
+	byNumber  numbered[history]
 	waiting   map[*history]struct{} // those with queued rows
 	causes    []ruqi.Cause
 	running   int64
@@ -64,7 +65,8 @@ type Store struct {
 
 	instances map[string]*instance
 	lives     map[ruqi.Owner]*life
-	epoch     int64 // the last one given, to whatever name
+	named     numbered[life] // those that rows name, alive or not
+	epoch     int64          // the last one given, to whatever name
 
 	records map[string]*shelf
 
@@ -131,6 +133,7 @@ func (s *Store) Close() error {
 	s.jobs, s.order, s.groups, s.byNeed = empty.jobs, ordering{}, empty.groups, empty.byNeed
 	s.rows, s.histories, s.waiting, s.names = pages{}, empty.histories, empty.waiting, empty.names
 	s.instances, s.lives, s.records = empty.instances, empty.lives, empty.records
+	s.byNumber, s.named = numbered[history]{}, numbered[life]{}
 	s.closed = true
 	return nil
 }

@@ -36,7 +36,8 @@ func (s *Store) count(r *run, by int64) {
 	if !r.executed() {
 		return
 	}
-	name, h := r.what.name, r.history
+	h := s.historyAt(r)
+	name := h.whats[r.what].name
 	s.executed.count(r.state, by)
 	h.count(name, r.state, by)
 	if name == h.id { // most jobs have no name but their id: what they have counted is enough
