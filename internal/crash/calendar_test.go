@@ -61,13 +61,13 @@ func TestCrashCalendar(t *testing.T) {
 			if round%4 == 2 { // while jobs are planned; else at once
 				await(t, "job that is planned anew", calendarWait, func() bool { return s.plannedFor(t, next[string(to)]) > 0 })
 			}
-			v.kill()
+			v.Kill()
 		} else { // in the midst of it, or before
 			ctx, cancel := context.WithTimeout(t.Context(), calendarWait)
 			sent := make(chan error, 1)
 			go func() { sent <- put(ctx, to) }()
 			time.Sleep(time.Duration(r.Int64N(int64(10 * time.Millisecond))))
-			v.kill()
+			v.Kill()
 			<-sent // whatever came of it
 			cancel()
 		}
@@ -95,7 +95,7 @@ func TestCrashCalendar(t *testing.T) {
 	if partial == 0 {
 		t.Error("no kill came between the calendar and the last of its jobs: the test says nothing")
 	}
-	v.kill()
+	v.Kill()
 	s.sound(t)
 }
 
