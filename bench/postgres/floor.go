@@ -24,13 +24,13 @@ const (
 		AND next_due IS NOT NULL AND next_due <= $2 ORDER BY next_due, seq LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED`
 	floorMove = `UPDATE rq_job j SET state = 0, reason = '', next_nominal = v.next, next_due = v.next, run_count = run_count + 1
 		FROM unnest($1::bigint[], $2::timestamptz[]) v (seq, next) WHERE j.seq = v.seq`
-	floorInsert = `INSERT INTO rq_run (id, nominal, due, attempt, cause, state, job_id, job_name, task, params, started, instance, epoch)
+	floorInsert = `INSERT INTO rq_run_alive (id, nominal, due, attempt, cause, state, job_id, job_name, task, params, started, instance, epoch)
 		SELECT nextval('rq_run_id'), v.nominal, v.nominal, 1, 0, 1, v.job, v.job, 'nothing()', '{}', $3::timestamptz, 'bench', 1
 		FROM unnest($1::text[], $2::timestamptz[]) v (job, nominal) RETURNING id`
-	// The sum keeps the planner from walking the index of the runs that are alive, once for each row.
+	// The row moves from those that are alive to those that have ended.
 	floorFinish = `UPDATE rq_run r SET state = v.state, finished = v.finished, reason = v.reason
 		FROM unnest($1::bigint[], $2::smallint[], $3::timestamptz[], $4::text[]) v (id, state, finished, reason)
-		WHERE r.id = v.id AND r.state + 0 = 1 AND r.instance = 'bench' AND r.epoch = 1`
+		WHERE r.id >= v.id AND r.id <= v.id AND r.state < 2 AND r.state + 0 = 1 AND r.instance = 'bench' AND r.epoch = 1`
 )
 
 // openFloor connects with what the store sets for its statements.

@@ -25,7 +25,7 @@ var laws = []law{
 		AND NOT EXISTS (SELECT FROM rq_instance i WHERE i.name = r.instance AND i.epoch = r.epoch) ORDER BY r.id`},
 	{sqlstore.FaultNoStart, `SELECT r.id, r.job_id FROM rq_run r WHERE r.state < 2 AND r.state = 1 AND r.started IS NULL ORDER BY r.id`},
 	{sqlstore.FaultNobodysRun, `SELECT r.id, r.job_id FROM rq_run r WHERE r.state = 0 AND NOT EXISTS (SELECT FROM rq_definition d WHERE d.id = r.job_id) ORDER BY r.id`},
-	{sqlstore.FaultNoEnd, `SELECT r.id FROM rq_run r WHERE r.state > 1 AND r.finished IS NULL ORDER BY r.id`},
+	{sqlstore.FaultNoEnd, `SELECT r.id FROM rq_run r WHERE r.state >= 2 AND r.finished IS NULL ORDER BY r.id`},
 	{sqlstore.FaultNobodysText, `SELECT DISTINCT o.run_id FROM rq_output o WHERE NOT EXISTS (SELECT FROM rq_run r WHERE r.id = o.run_id)`},
 	{sqlstore.FaultTally, `SELECT CASE n.scope WHEN 0 THEN 'all jobs' WHEN 1 THEN 'job ' || n.a || ' under the name ' || n.b ELSE 'the name ' || n.a END, sum(n.s)::bigint, sum(n.o)::bigint FROM (
 		SELECT scope, a, b, succeeded AS s, others AS o FROM rq_tally

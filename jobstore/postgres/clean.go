@@ -52,7 +52,7 @@ func (s *Store) Clean(ctx context.Context, retention ruqi.Retention) (int, error
 }
 
 const (
-	sqlDeleteRuns   = `DELETE FROM rq_run r USING unnest($1::bigint[]) v (id) WHERE r.id = v.id AND r.state > 1`
+	sqlDeleteRuns   = `DELETE FROM rq_run r USING unnest($1::bigint[]) v (id) WHERE r.id = v.id AND r.state >= 2`
 	sqlDeleteOutput = `DELETE FROM rq_output o USING unnest($1::bigint[]) v (id) WHERE o.run_id = v.id AND NOT EXISTS (SELECT FROM rq_run r WHERE r.id = v.id)`
 	sqlLockNames    = `SELECT n.name FROM unnest($1::text[]) v (id) CROSS JOIN rq_run_name n WHERE n.job_id = v.id ORDER BY n.name, n.job_id FOR UPDATE OF n`
 	sqlForgetNames  = `DELETE FROM rq_run_name n USING unnest($1::text[]) v (id) WHERE n.job_id = v.id
@@ -124,7 +124,7 @@ func (h *history) texts(sql string, args ...any) (list []string, err error) {
 }
 
 const sqlTooOld = `SELECT r.id, r.job_id FROM rq_run r
-	WHERE r.state > 1 AND r.finished < coalesce($1::timestamptz, now()) - $2::bigint * interval '1 microsecond' ORDER BY r.finished LIMIT $3`
+	WHERE r.state >= 2 AND r.finished < coalesce($1::timestamptz, now()) - $2::bigint * interval '1 microsecond' ORDER BY r.finished LIMIT $3`
 
 // tooOld finds rows that ended before the retention's age.
 func (h *history) tooOld(age time.Duration, limit int) (rows []sqlstore.Found, err error) {
@@ -144,7 +144,7 @@ const (
 	sqlLastRun  = `SELECT coalesce(max(id), 0) FROM rq_run`
 	sqlOpenJobs = `SELECT DISTINCT job_id FROM rq_run WHERE state < 2`
 	// Of these only the jobs that have more rows than the bound: for most jobs it is asked in vain.
-	sqlJobsSince = `SELECT j.job FROM (SELECT DISTINCT job_id AS job FROM rq_run WHERE id > $1) j WHERE ` + crowded
+	sqlJobsSince = `SELECT j.job FROM (SELECT DISTINCT n.job_id AS job FROM (SELECT job_id FROM rq_run WHERE id > $1 OFFSET 0) n) j WHERE ` + crowded
 	sqlJobAfter  = `WITH RECURSIVE j (job) AS (
 	(SELECT job_id FROM rq_run WHERE job_id > $1 ORDER BY job_id LIMIT 1)
 	UNION ALL SELECT (SELECT n.job_id FROM rq_run n WHERE n.job_id > j.job ORDER BY n.job_id LIMIT 1) FROM j WHERE j.job IS NOT NULL)
@@ -178,8 +178,8 @@ func (h *history) JobAfter(job string) (string, bool, error) {
 }
 
 // The rows before the oldest that stays, oldest first.
-const sqlExcess = `SELECT r.id FROM rq_run r WHERE r.job_id = $1 AND r.state BETWEEN $2 AND $3
-	AND r.id < (SELECT k.id FROM rq_run k WHERE k.job_id = $1 AND k.state BETWEEN $2 AND $3 ORDER BY k.id DESC LIMIT 1 OFFSET $4 - 1)
+const sqlExcess = `SELECT r.id FROM rq_run r WHERE r.job_id = $1 AND r.state >= 2 AND r.state BETWEEN $2 AND $3
+	AND r.id < (SELECT k.id FROM rq_run k WHERE k.job_id = $1 AND k.state >= 2 AND k.state BETWEEN $2 AND $3 ORDER BY k.id DESC LIMIT 1 OFFSET $4 - 1)
 	AND r.id > $5 ORDER BY r.id LIMIT $6`
 
 // Excess implements sqlstore.History.

@@ -15,7 +15,7 @@ import (
 // Ends go in three statements: most have nothing but a state and a reason, those of processes more, and some runs told of themselves.
 const (
 	endSet    = `UPDATE rq_run r SET state = v.state, finished = coalesce(v.finished, $3::timestamptz, statement_timestamp()), reason = v.reason`
-	endWhere  = ` WHERE r.id = v.id AND r.` + stateIs + ` 1 AND r.instance = $1 AND r.epoch = $2 RETURNING r.id`
+	endWhere  = ` WHERE ` + theirs + ` AND r.state < 2 AND r.` + stateIs + ` 1 AND r.instance = $1 AND r.epoch = $2 RETURNING r.id`
 	sqlFinish = endSet + ` FROM unnest($4::bigint[], $5::smallint[], $6::timestamptz[], $7::text[]) v (id, state, finished, reason)` + endWhere
 
 	endSetMore    = endSet + `, exit_code = v.exit_code, signal = v.signal, cpu = v.cpu, max_rss = v.max_rss`
@@ -29,8 +29,8 @@ const (
 	FROM unnest(` + endMore + `, $12::text[], $13::double precision[], $14::text[]) v (` + endMoreNames + `, result, progress, progress_text)` + endWhere
 )
 
-// sqlLockRuns takes the locks of runs in the order of their ids.
-const sqlLockRuns = `SELECT r.id FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id ORDER BY r.id FOR NO KEY UPDATE OF r`
+// sqlLockRuns takes the locks of runs that are alive in the order of their ids.
+const sqlLockRuns = `SELECT r.id FROM unnest($1::bigint[]) v (id) CROSS JOIN LATERAL (SELECT n.id FROM rq_run n WHERE n.id = v.id AND n.state < 2 FOR NO KEY UPDATE) r`
 
 // Finish ends runs, as ruqi.JobStore says: in two round trips where nothing follows from the ends.
 func (s *Store) Finish(ctx context.Context, owner ruqi.Owner, done []ruqi.Done) (late []int64, err error) {
@@ -133,6 +133,7 @@ func (e ends) queue(b *pgx.Batch, s *Store, owner ruqi.Owner, written map[int64]
 		for i, run := range all {
 			ids[i] = run.ID
 		}
+		slices.Sort(ids)
 		b.Queue(sqlLockRuns, ids)
 	}
 	if len(e.plain) > 0 {

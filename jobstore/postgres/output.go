@@ -12,12 +12,13 @@ import (
 )
 
 const (
+	// The ids come in their order, and so do the locks.
 	sqlExtents = `SELECT r.id, coalesce(r.output_bytes, 0), coalesce(r.output_cut, false), coalesce(r.output_tail, 0), coalesce(c.at, 0), coalesce(c.length, -1)
-	FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r
-	LEFT JOIN LATERAL (SELECT o.at, octet_length(o.bytes) AS length FROM rq_output o WHERE o.run_id = r.id ORDER BY o.at DESC LIMIT 1) c ON true
-	WHERE r.id = v.id AND r.` + stateIs + ` 1 AND r.instance = $2 AND r.epoch = $3 ORDER BY r.id FOR NO KEY UPDATE OF r`
-	sqlSetExtent   = `UPDATE rq_run SET output_bytes = $2, output_cut = $3, output_tail = $4 WHERE id = $1`
-	sqlSetProgress = `UPDATE rq_run SET progress = $2, progress_text = $3 WHERE id = $1`
+	FROM unnest($1::bigint[]) v (id) CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.id = v.id AND n.state < 2 AND n.` + stateIs + ` 1
+		AND n.instance = $2 AND n.epoch = $3 FOR NO KEY UPDATE) r
+	LEFT JOIN LATERAL (SELECT o.at, octet_length(o.bytes) AS length FROM rq_output o WHERE o.run_id = r.id ORDER BY o.at DESC LIMIT 1) c ON true`
+	sqlSetExtent   = `UPDATE rq_run SET output_bytes = $2, output_cut = $3, output_tail = $4 WHERE id = $1 AND state < 2`
+	sqlSetProgress = `UPDATE rq_run SET progress = $2, progress_text = $3 WHERE id = $1 AND state < 2`
 	sqlPutChunk    = `INSERT INTO rq_output (run_id, at, bytes) VALUES ($1, $2, $3)`
 	sqlAppendChunk = `UPDATE rq_output SET bytes = bytes || $3 WHERE run_id = $1 AND at = $2`
 	sqlDropChunks  = `DELETE FROM rq_output WHERE run_id = $1 AND at >= $2 AND at < $3 AND at + octet_length(bytes) <= $3`

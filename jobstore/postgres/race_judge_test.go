@@ -21,12 +21,12 @@ import (
 var raceRecorders = []string{
 	`CREATE TABLE gone (LIKE rq_run INCLUDING DEFAULTS)`,
 	`CREATE FUNCTION keep_gone() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO gone SELECT OLD.*; RETURN NULL; END'`,
-	`CREATE TRIGGER keep_gone AFTER DELETE ON rq_run FOR EACH ROW EXECUTE FUNCTION keep_gone()`,
+	`CREATE TRIGGER keep_gone AFTER DELETE ON rq_run_ended FOR EACH ROW EXECUTE FUNCTION keep_gone()`,
 	`CREATE TABLE mark (place bigserial, job_id text, run_id bigint, change int)`,
-	`CREATE FUNCTION mark() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO mark (job_id, run_id, change) VALUES (NEW.job_id, NEW.id, TG_ARGV[0]::int); RETURN NULL; END'`,
-	`CREATE TRIGGER born AFTER INSERT ON rq_run FOR EACH ROW WHEN (NEW.state = 1) EXECUTE FUNCTION mark('1')`,
-	`CREATE TRIGGER started AFTER UPDATE ON rq_run FOR EACH ROW WHEN (OLD.state <> 1 AND NEW.state = 1) EXECUTE FUNCTION mark('1')`,
-	`CREATE TRIGGER ended AFTER UPDATE ON rq_run FOR EACH ROW WHEN (OLD.state = 1 AND NEW.state <> 1) EXECUTE FUNCTION mark('-1')`,
+	`CREATE FUNCTION mark() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO mark (job_id, run_id, change) VALUES (coalesce(NEW.job_id, OLD.job_id), coalesce(NEW.id, OLD.id), TG_ARGV[0]::int); RETURN NULL; END'`,
+	`CREATE TRIGGER born AFTER INSERT ON rq_run_alive FOR EACH ROW WHEN (NEW.state = 1) EXECUTE FUNCTION mark('1')`,
+	`CREATE TRIGGER started AFTER UPDATE ON rq_run_alive FOR EACH ROW WHEN (OLD.state <> 1 AND NEW.state = 1) EXECUTE FUNCTION mark('1')`,
+	`CREATE TRIGGER ended AFTER DELETE ON rq_run_alive FOR EACH ROW WHEN (OLD.state = 1) EXECUTE FUNCTION mark('-1')`,
 }
 
 // everyRow are the rows of history, those cleaned included.

@@ -181,11 +181,15 @@ func (n *newRuns) born(rows pgx.Rows, more ...any) (at int, err error) {
 
 const returningKey = ` RETURNING id, job_id, cause, nominal, attempt`
 
-const onRunKey = ` ON CONFLICT (nominal, job_id, cause, attempt) DO NOTHING`
+// freeKey says that no row has the key of the new row n, whose job is in the column job. Who makes runs of a job holds its lock, so what
+// the statement does not see will not come either; where a job is gone, the unique indexes let one of two steps begin anew.
+func freeKey(job string) string {
+	return `NOT EXISTS (SELECT FROM rq_run k WHERE k.nominal = n.nominal AND k.job_id = ` + job + ` AND k.cause = n.cause AND k.attempt = n.attempt OFFSET 0)`
+}
 
 // sqlInsertRuns inserts rows of any kind whose keys are free.
 var sqlInsertRuns = `INSERT INTO rq_run (id, ` + newRunColumns + `)
-	SELECT nextval('rq_run_id'), v.* FROM unnest(` + arrays(1, fullTypes...) + `) v` + onRunKey + returningKey + `, state`
+	SELECT nextval('rq_run_id'), n.* FROM unnest(` + arrays(1, fullTypes...) + `) n (` + newRunColumns + `) WHERE ` + freeKey("n.job_id") + returningKey + `, state`
 
 // insert queues the insertion of the rows; those inserted have their ids once the batch is read.
 func (n *newRuns) insert(b *pgx.Batch) {
@@ -203,8 +207,14 @@ func (n *newRuns) insert(b *pgx.Batch) {
 const sqlHoldRunName = `INSERT INTO rq_run_name (name, job_id) VALUES ($1, $2) ON CONFLICT (name, job_id) DO UPDATE SET name = excluded.name`
 const sqlInsertRunName = `INSERT INTO rq_run_name (name, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 
-// stateIs compares a state where rows are found by their ids. Written so, the indexes of the rows that are alive do not
-// serve it: when the server's statistics show none it would take them for empty, and walk them for each id.
+// theirs finds the rows r, which are alive, by the ids of v. It says "equal" so that only an index with the id of each can serve it: an
+// equation could be merged, too, by a walk over all rows that are alive, and when the server's statistics show none (they are
+// few, or none were there at the last look) it would take that for as cheap, and walk once for each id.
+const theirs = `r.id >= v.id AND r.id <= v.id`
+
+// stateIs compares the state of rows that are alive, which the term before it says (state < 2), where they are found by their ids.
+// Written so, the index of the queued ones does not serve it: when the server's statistics show none it would take it for empty,
+// and walk it for each id.
 const stateIs = `state + 0 =`
 
 const sqlRunByID = `SELECT ` + runColumns + ` FROM rq_run r WHERE r.id = $1`

@@ -227,8 +227,8 @@ func (st *step) runByID(id int64) (run ruqi.Run, err error) {
 	return run, err
 }
 
-const sqlCancelQueued = `UPDATE rq_run SET state = 5, reason = $2, finished = $3, cancel_by = $4 WHERE id = $1 AND ` + stateIs + ` 0`
-const sqlCancelRunning = `UPDATE rq_run SET cancel_by = $2 WHERE id = $1 AND ` + stateIs + ` 1 AND cancel_by IS NULL`
+const sqlCancelQueued = `UPDATE rq_run SET state = 5, reason = $2, finished = $3, cancel_by = $4 WHERE id = $1 AND state < 2 AND ` + stateIs + ` 0`
+const sqlCancelRunning = `UPDATE rq_run SET cancel_by = $2 WHERE id = $1 AND state < 2 AND ` + stateIs + ` 1 AND cancel_by IS NULL`
 
 // Cancel asks a run to end, as ruqi.JobStore says. CancelBy is set on a queued run too.
 func (s *Store) Cancel(ctx context.Context, id int64, by string) (run ruqi.Run, err error) {

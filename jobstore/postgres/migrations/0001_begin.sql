@@ -56,8 +56,12 @@ CREATE TABLE rq_job (
 -- another one is to run is passed over as a whole.
 CREATE INDEX rq_job_due ON rq_job (pool, needs, priority DESC, next_due, seq) WHERE state = 0 AND next_due IS NOT NULL;
 
+-- Queued and running rows, of which there are few at any time, stand apart from history: what changes
+-- is small, and a row of history is written once, at its end, with all its indexes. A row moves when its state says so.
+-- No constraint spans both: ids come from the sequence, and who makes a run holds the lock of its job and has looked
+-- for its key in both.
 CREATE TABLE rq_run (
-  id             bigint PRIMARY KEY,
+  id             bigint NOT NULL,
   nominal        timestamptz NOT NULL,
   due            timestamptz NOT NULL,
   started        timestamptz,
@@ -88,23 +92,29 @@ CREATE TABLE rq_run (
   result         text,
   progress       double precision,
   progress_text  text
-) WITH (autovacuum_vacuum_scale_factor = 0.05);
+) PARTITION BY RANGE (state);
+
+CREATE TABLE rq_run_alive PARTITION OF rq_run (PRIMARY KEY (id)) FOR VALUES FROM (MINVALUE) TO (2)
+  WITH (autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_scale_factor = 0.05, vacuum_truncate = off);
+CREATE UNIQUE INDEX rq_run_alive_key ON rq_run_alive (nominal, job_id, cause, attempt);
+CREATE INDEX rq_run_alive_job ON rq_run_alive (job_id, id);
+CREATE INDEX rq_run_queued ON rq_run_alive (due) WHERE state = 0;
+CREATE INDEX rq_run_cancel ON rq_run_alive (instance, epoch) WHERE state = 1 AND cancel_by IS NOT NULL;
+
+CREATE TABLE rq_run_ended PARTITION OF rq_run (PRIMARY KEY (id)) FOR VALUES FROM (2) TO (MAXVALUE)
+  WITH (autovacuum_vacuum_scale_factor = 0.05);
 -- One outcome for each fire and attempt, whoever races. The time stands first: new
 -- rows come close together at the end.
-CREATE UNIQUE INDEX rq_run_key ON rq_run (nominal, job_id, cause, attempt);
-CREATE INDEX rq_run_job ON rq_run (job_id, id);
--- Few rows at any time, however long the history.
-CREATE INDEX rq_run_alive ON rq_run (job_id) WHERE state < 2;
-CREATE INDEX rq_run_queued ON rq_run (due) WHERE state = 0;
-CREATE INDEX rq_run_cancel ON rq_run (instance, epoch) WHERE state = 1 AND cancel_by IS NOT NULL;
+CREATE UNIQUE INDEX rq_run_key ON rq_run_ended (nominal, job_id, cause, attempt);
+CREATE INDEX rq_run_job ON rq_run_ended (job_id, id);
 -- All but the common end, so that the rare states are found among many successes.
-CREATE INDEX rq_run_state ON rq_run (state, id) WHERE state > 2;
+CREATE INDEX rq_run_state ON rq_run_ended (state, id) WHERE state > 2;
 -- Executed runs that did not succeed, of a job.
-CREATE INDEX rq_run_bad ON rq_run (job_id, id) WHERE state > 2 AND state < 7;
+CREATE INDEX rq_run_bad ON rq_run_ended (job_id, id) WHERE state > 2 AND state < 7;
 -- All but the schedule's.
-CREATE INDEX rq_run_cause ON rq_run (cause, id) WHERE cause <> 0;
+CREATE INDEX rq_run_cause ON rq_run_ended (cause, id) WHERE cause <> 0;
 -- For retention by age; new entries come at its end.
-CREATE INDEX rq_run_finished ON rq_run (finished) WHERE state > 1;
+CREATE INDEX rq_run_finished ON rq_run_ended (finished);
 
 -- Under which names a job's runs are listed, so that runs need no index by name.
 CREATE TABLE rq_run_name (
