@@ -18,6 +18,8 @@ const (
 	quiet = 250 * time.Millisecond
 	// longest bounds it for those that keep on writing.
 	longest = 2 * time.Second
+	// mostInPipe is what a pipe of Linux holds at most, unless root has made it larger: 1 MiB.
+	mostInPipe = 1 << 20
 )
 
 // buffers are as large as a pipe of Linux holds.
@@ -50,10 +52,36 @@ func (p *pump) run() {
 			p.extend()
 		}
 		if err != nil {
-			p.held = errors.Is(err, os.ErrDeadlineExceeded)
+			p.held = errors.Is(err, os.ErrDeadlineExceeded) && !p.rest(buffer[:])
 			return
 		}
 	}
+}
+
+// rest takes what the pipe holds, without waiting for more: on a machine that has no time for this goroutine the quiet time
+// may pass before anything was read. It reports whether that was all there will be.
+func (p *pump) rest(buffer []byte) (ended bool) {
+	conn, err := p.pipe.SyscallConn()
+	if err != nil || p.pipe.SetReadDeadline(time.Time{}) != nil {
+		return false
+	}
+	for taken := 0; taken < mostInPipe; {
+		var n int
+		var err error
+		reading := conn.Read(func(fd uintptr) bool {
+			for {
+				if n, err = syscall.Read(int(fd), buffer); !errors.Is(err, syscall.EINTR) {
+					return true
+				}
+			}
+		})
+		if reading != nil || err != nil || n == 0 {
+			return reading == nil && err == nil
+		}
+		p.out.Write(buffer[:n])
+		taken += n
+	}
+	return false
 }
 
 // extend gives the pipe its quiet time anew, once the program has ended.
