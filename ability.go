@@ -18,6 +18,19 @@ func Prev(t Trigger, before time.Time) (at time.Time, ok bool) {
 	return lookback.Prev(t, before)
 }
 
+// SearchedTo returns, where Next says no and it is not known whether there is a fire time later, an instant up to which there is certainly none
+// after the given one. ok is false when Next has found one, or knows that none is left. It makes at most 20 searches (see Searcher).
+func SearchedTo(t Trigger, after time.Time) (until time.Time, ok bool) {
+	for range 20 { // Next of this module's triggers makes half as many
+		_, reached, found := searchNext(t, after)
+		if found || !reached.After(after) {
+			return time.Time{}, false
+		}
+		after = reached
+	}
+	return after, true
+}
+
 // Matches reports whether a trigger fires at exactly this instant.
 func Matches(t Trigger, at time.Time) bool {
 	if matcher, is := t.(Matcher); is {

@@ -97,7 +97,7 @@ func neverFires(spec *JobSpec, now time.Time) error {
 				last.Format(time.RFC3339Nano), duration.Format(now.Sub(last).Truncate(time.Second)))
 		}
 	}
-	if until, gaveUp := searchedTo(spec.Trigger, now); gaveUp {
+	if until, gaveUp := SearchedTo(spec.Trigger, now); gaveUp {
 		return Invalid("/trigger", "", "no fire time was found up to %s, where the search was given up: so many times are left out one by one; give the trigger a start, or say it with fewer times to leave out",
 			until.Format(time.RFC3339Nano))
 	}
@@ -107,18 +107,6 @@ func neverFires(spec *JobSpec, now time.Time) error {
 		}
 	}
 	return Invalid("/trigger", "", "never fires")
-}
-
-// searchedTo returns the instant up to which there is certainly no fire time, where it is not known whether there is one later.
-func searchedTo(t Trigger, after time.Time) (until time.Time, gaveUp bool) {
-	for range 20 { // Next of this module's triggers makes half as many
-		_, reached, ok := searchNext(t, after)
-		if ok || !reached.After(after) {
-			return time.Time{}, false
-		}
-		after = reached
-	}
-	return after, true
 }
 
 // past makes the change that stores a definition whose only fire was too long ago to be run: the fire is recorded, and the job has finished.

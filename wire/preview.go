@@ -87,7 +87,13 @@ func NewPreview(ctx context.Context, trigger ruqi.Trigger, zone *time.Location, 
 	zone = Zone(trigger)
 	for at := ask.From; len(shape.Times) < ask.N && ctx.Err() == nil; {
 		next, ok := trigger.Next(at)
-		if !ok || ask.Until != nil && next.After(*ask.Until) {
+		if !ok {
+			if until, gaveUp := ruqi.SearchedTo(trigger, at); gaveUp && (ask.Until == nil || until.Before(*ask.Until)) {
+				shape.Warnings = append(shape.Warnings, fmt.Sprintf("no fire time was found from %s to %s, where the search was given up; there may be later ones", FormatTime(at, zone), FormatTime(until, zone)))
+			}
+			break
+		}
+		if ask.Until != nil && next.After(*ask.Until) {
 			break
 		}
 		shape.Times = append(shape.Times, In(next, zone))
