@@ -18,17 +18,29 @@ func Prev(t Trigger, before time.Time) (at time.Time, ok bool) {
 	return lookback.Prev(t, before)
 }
 
-// SearchedTo returns, where Next says no and it is not known whether there is a fire time later, an instant up to which there is certainly none
-// after the given one. ok is false when Next has found one, or knows that none is left. It makes at most 20 searches (see Searcher).
-func SearchedTo(t Trigger, after time.Time) (until time.Time, ok bool) {
-	for range 20 { // Next of this module's triggers makes half as many
-		_, reached, found := searchNext(t, after)
-		if found || !reached.After(after) {
-			return time.Time{}, false
+// mostSearches is how often SearchNext has a Searcher go on: for those of this module half a million questions to their parts, a tenth of a second.
+const mostSearches = 20
+
+// SearchNext is a trigger's Next, which tells whether it gave up: if it finds no fire time and until is not zero, there is none in (after, until],
+// and whether there is one later is not known. Of a trigger that is no Searcher until is always zero.
+func SearchNext(t Trigger, after time.Time) (at, until time.Time, ok bool) {
+	for range mostSearches {
+		at, until, ok = searchOnce(t, after)
+		if ok || !until.After(after) {
+			return at, time.Time{}, ok
 		}
-		after = reached
+		after = until
 	}
-	return after, true
+	return time.Time{}, after, false
+}
+
+// searchOnce is Search of a trigger that has it, and else Next.
+func searchOnce(t Trigger, after time.Time) (at, until time.Time, ok bool) {
+	if searcher, can := t.(Searcher); can {
+		return searcher.Search(after)
+	}
+	at, ok = t.Next(after)
+	return at, time.Time{}, ok
 }
 
 // Matches reports whether a trigger fires at exactly this instant.

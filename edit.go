@@ -47,24 +47,32 @@ func (s *Scheduler) removeIfFinished(ctx context.Context, rec *JobRecord) {
 	}
 }
 
-// firstOf is firstFire of a job that must have one, unless it runs on start: then it may have none.
+// firstOf is the next fire of a job that is new or has a new trigger: the first after now, or, if there is none, the one that has just
+// passed. It must have one, unless it runs on start: then it may have none, or one that is to be looked for further.
 func firstOf(spec, old *JobSpec, now time.Time) (*fire, error) {
-	first, ok := firstFire(spec, old, now)
+	at, until, ok := SearchNext(spec.Trigger, now)
 	switch {
 	case ok:
+		first := jittered(spec, at)
 		return &first, nil
+	case !until.IsZero() && spec.Policy.RunOnStart:
+		return &fire{due: micro(until)}, nil
+	case !until.IsZero():
+		return nil, Invalid("/trigger", "", "no fire time was found up to %s, where the search was given up: so many times are left out one by one; give the trigger a start, or say it with fewer times to leave out",
+			until.Format(time.RFC3339Nano))
+	}
+	last, ok := lastFire(spec, old, now)
+	switch {
+	case ok:
+		return &last, nil
 	case spec.Policy.RunOnStart:
 		return nil, nil
 	}
 	return nil, neverFires(spec, now)
 }
 
-// firstFire is the next fire of a job that is new or has a new trigger: the first after now, or,
-// if there is none, the one that has just passed, unless the old trigger had it, too: then it has its outcome.
-func firstFire(spec, old *JobSpec, now time.Time) (fire, bool) {
-	if at, ok := spec.Trigger.Next(now); ok {
-		return jittered(spec, at), true
-	}
+// lastFire is the fire that has just passed, unless the old trigger had it, too: then it has its outcome.
+func lastFire(spec, old *JobSpec, now time.Time) (fire, bool) {
 	allowance := pastAllowance
 	if spec.Policy.MisfireGrace != nil {
 		allowance = *spec.Policy.MisfireGrace
@@ -97,10 +105,6 @@ func neverFires(spec *JobSpec, now time.Time) error {
 				last.Format(time.RFC3339Nano), duration.Format(now.Sub(last).Truncate(time.Second)))
 		}
 	}
-	if until, gaveUp := SearchedTo(spec.Trigger, now); gaveUp {
-		return Invalid("/trigger", "", "no fire time was found up to %s, where the search was given up: so many times are left out one by one; give the trigger a start, or say it with fewer times to leave out",
-			until.Format(time.RFC3339Nano))
-	}
 	if ender, ok := spec.Trigger.(Ender); ok {
 		if end, ok := ender.EndTime(); ok {
 			return Invalid("/trigger", "", "never fires: it has no fire time until its end, %s", end.Format(time.RFC3339Nano))
@@ -121,7 +125,7 @@ func (s *Scheduler) past(spec *JobSpec, old *JobRecord, last fire, now time.Time
 
 // isPast reports whether a fire was taken by AcceptPast alone, without a grace that would judge it when it is claimed.
 func isPast(spec *JobSpec, first *fire, now time.Time) bool {
-	return spec.AcceptPast && spec.Policy.MisfireGrace == nil && first != nil && first.nominal.Before(now.Add(-pastAllowance))
+	return spec.AcceptPast && spec.Policy.MisfireGrace == nil && first != nil && !first.isLook() && first.nominal.Before(now.Add(-pastAllowance))
 }
 
 // write makes the change that stores a definition with its next fire, nil where it has none.
@@ -366,7 +370,7 @@ func dueSafely(spec *JobSpec, first fire, now time.Time) (all fires, err error) 
 			err = fmt.Errorf("its trigger panicked: %v", p)
 		}
 	}()
-	const most = 100 // searches: some seconds
+	const most = 200 // searches: a second
 	for n := 0; n < most && first.isLook() && !first.due.After(now); n++ {
 		found, ok, err := nextFire(spec, first.due)
 		if err != nil || !ok {

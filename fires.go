@@ -13,6 +13,9 @@ const walkLimit = 100_000
 // errStuck is what a trigger earns that does not move on.
 var errStuck = errors.New("the trigger answered with a time that is not later than the one asked about")
 
+// errCostly is what a trigger earns whose search does not get on.
+var errCostly = errors.New("the search for the next fire time takes too long; say it with fewer times to leave out or to move")
+
 // A fire is one time at which a job is to run; or, without a nominal time, the time up to which none was found, when it is to be looked
 // for further (see Searcher).
 type fire struct {
@@ -78,7 +81,10 @@ func dueFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error
 		}
 		f.newest = append(f.newest, current)
 		next, ok, err := nextFire(spec, current.nominal)
-		if err != nil || !ok {
+		switch {
+		case errors.Is(err, errCostly): // what is due runs all the same; the job is parked when it is to be looked for the next
+			next = fire{due: current.nominal}
+		case err != nil || !ok:
 			return f, err
 		}
 		current = next
@@ -174,25 +180,18 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 
 // nextFire returns the first fire whose nominal time is after the given one, or when to look for it again.
 func nextFire(spec *JobSpec, after time.Time) (fire, bool, error) {
-	at, until, ok := searchNext(spec.Trigger, after)
+	at, until, ok := searchOnce(spec.Trigger, after)
 	switch {
-	case ok && !at.After(after), !ok && !until.IsZero() && !until.After(after):
+	case ok && !at.After(after):
 		return fire{}, false, fmt.Errorf("%w (%s)", errStuck, after.Format(time.RFC3339Nano))
+	case !ok && !until.IsZero() && !until.After(after):
+		return fire{}, false, fmt.Errorf("%w (%s)", errCostly, after.Format(time.RFC3339Nano))
 	case ok:
 		return jittered(spec, at), true, nil
 	case !until.IsZero():
 		return fire{due: micro(until)}, true, nil
 	}
 	return fire{}, false, nil
-}
-
-// searchNext is Search of a trigger that has it, and else Next.
-func searchNext(t Trigger, after time.Time) (at, until time.Time, ok bool) {
-	if searcher, can := t.(Searcher); can {
-		return searcher.Search(after)
-	}
-	at, ok = t.Next(after)
-	return at, time.Time{}, ok
 }
 
 // jittered adds the job's jitter to a nominal time: a hash of job and time, below the next
@@ -204,7 +203,7 @@ func jittered(spec *JobSpec, nominal time.Time) fire {
 		return f
 	}
 	room := spec.Policy.Jitter.Microseconds() + 1
-	switch next, until, ok := searchNext(spec.Trigger, nominal); {
+	switch next, until, ok := searchOnce(spec.Trigger, nominal); {
 	case ok:
 		room = min(room, next.Sub(nominal).Microseconds())
 	case !until.IsZero(): // the next is later

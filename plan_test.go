@@ -287,10 +287,15 @@ func TestWhatWasNotFoundIsLookedForAgain(t *testing.T) {
 			t.Errorf("%s: %q, %s, next %v due %v; want %q, %s, next %v due %v", c.what, got, plan.State, plan.NextNominal, plan.NextDue, c.want, c.state, c.wantNext, wantDue)
 		}
 	}
-	// A search that does not get on breaks the law of triggers.
+	// A search that does not get on breaks the law of triggers. What is due runs before that is said.
 	spec := &JobSpec{ID: "j", Trigger: patient{hour, 0}, Task: textTask{}, Policy: Policy{}.WithDefaults()}
 	due := Due{Job: JobRecord{ID: "j", State: JobActive, NextNominal: at(0), NextDue: at(0)}}
-	if _, _, _, err := planJob(noon, due, spec, 1, time.Time{}); !errors.Is(err, errStuck) {
+	plan, _, ok, err := planJob(noon, due, spec, 1, time.Time{})
+	if err != nil || !ok || len(plan.Runs) != 1 || plan.NextNominal != nil || plan.NextDue == nil || !plan.NextDue.Equal(noon) {
+		t.Errorf("before a search that does not get on: %+v, %v", plan, err)
+	}
+	due.Job.NextNominal, due.Job.NextDue = plan.NextNominal, plan.NextDue
+	if _, _, _, err := planJob(noon, due, spec, 1, time.Time{}); !errors.Is(err, errCostly) {
 		t.Errorf("a search that does not get on was planned: %v", err)
 	}
 }

@@ -46,7 +46,7 @@ func TestAJobGoesOnWhereASearchWasGivenUp(t *testing.T) {
 			t.Fatalf("in the silence it is %s (%s), next %v due %v", job.State, job.StateReason, job.NextNominal, job.NextDue)
 		}
 		time.Sleep(24 * time.Hour) // the first fire is due now
-		for range 4 {
+		for range 40 {
 			if _, err := w.s.Tick(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestAJobThatLooksIsEdited(t *testing.T) {
 			t.Errorf("with a new policy it is %s (%s), %v", job.State, job.StateReason, err)
 		}
 		time.Sleep(24 * time.Hour)
-		for range 4 {
+		for range 40 {
 			time.Sleep(2 * time.Second)
 			if _, err := w.s.Tick(t.Context()); err != nil {
 				t.Fatal(err)
@@ -113,14 +113,33 @@ func TestAJobThatLooksIsEdited(t *testing.T) {
 	})
 }
 
+// What may run on start is taken, and looked for further.
+func TestWhatRunsOnStartMayHaveNoFireTimeYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		march := trigger.Except(trigger.Crontab("TZ=UTC * * * * * *"), trigger.Times(trigger.Crontab("TZ=UTC * * * * 1,2,4-12 *")))
+		job := w.add(ruqi.JobSpec{ID: "j", Trigger: march, Task: ruqi.Do(func(context.Context) error { return nil }), Policy: ruqi.Policy{RunOnStart: true}, AcceptPast: true})
+		if job.State != ruqi.JobActive || !strings.Contains(job.StateReason, "looked for further") {
+			t.Errorf("it is %s (%s)", job.State, job.StateReason)
+		}
+		w.stop()
+	})
+}
+
 // What has no fire time as far as anybody looks is refused, and the refusal says how far that is.
 func TestWhatHasNoFireTimeAsFarAsIsLookedIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})
-		never := trigger.Except(trigger.Crontab("TZ=UTC * * * * * *"), trigger.Times(trigger.Crontab("TZ=UTC * * * * * *")))
-		_, _, err := w.s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: never, Task: ruqi.Do(func(context.Context) error { return nil })}, ruqi.Fail)
-		if err == nil || !strings.Contains(err.Error(), "no fire time was found up to 2000-01-") {
-			t.Errorf("it is answered with %v", err)
+		seconds := trigger.Crontab("TZ=UTC * * * * * *")
+		for _, never := range []ruqi.Trigger{
+			trigger.Except(seconds, trigger.Times(seconds)),
+			// Further than Next looks, and not as far as twice that; and a time that has passed.
+			trigger.All(seconds, trigger.Any(trigger.Crontab("TZ=UTC * * * * * *"), trigger.Date(time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC))), trigger.Crontab("TZ=UTC 0 0 9 1 * *"), trigger.Except(seconds, trigger.Times(seconds))),
+		} {
+			_, _, err := w.s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: never, Task: ruqi.Do(func(context.Context) error { return nil })}, ruqi.Fail)
+			if err == nil || !strings.Contains(err.Error(), "no fire time was found up to 200") {
+				t.Errorf("it is answered with %v", err)
+			}
 		}
 		w.stop()
 	})

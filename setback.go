@@ -105,7 +105,7 @@ func (s *Scheduler) reanchorSome(ctx context.Context, ids []string) (err error) 
 // further away than one period, which only a clock set back brings about. So a second instance that
 // saw the same jump changes nothing.
 func (s *Scheduler) reanchor(now time.Time, old *JobRecord) Change {
-	if old == nil || old.State != JobActive || old.NextNominal == nil {
+	if old == nil || old.State != JobActive || old.NextDue == nil {
 		return Change{}
 	}
 	spec, err := s.specOf(old)
@@ -115,6 +115,14 @@ func (s *Scheduler) reanchor(now time.Time, old *JobRecord) Change {
 	elapser, ok := spec.Trigger.(Elapser)
 	if !ok {
 		return Change{}
+	}
+	if old.NextNominal == nil { // it was looked through times that come again
+		if !old.NextDue.After(now) {
+			return Change{}
+		}
+		rec := *old
+		rec.NextDue, rec.Version = &now, old.Version+1
+		return Change{Job: &rec}
 	}
 	first, okFirst := elapser.Next(now)
 	second, okSecond := elapser.Next(first)
@@ -136,7 +144,7 @@ func (s *Scheduler) reanchor(now time.Time, old *JobRecord) Change {
 	changed := *spec
 	changed.Trigger = trigger
 	next, ok, err := nextFire(&changed, now)
-	if err != nil || !ok || next.isLook() {
+	if err != nil || !ok {
 		return Change{}
 	}
 	rec, err := s.record(&changed)
@@ -144,7 +152,7 @@ func (s *Scheduler) reanchor(now time.Time, old *JobRecord) Change {
 		return Change{}
 	}
 	rec.State, rec.Reason, rec.Version = old.State, old.Reason, old.Version+1
-	rec.NextNominal, rec.NextDue = &next.nominal, &next.due
+	rec.NextNominal, rec.NextDue = next.stored()
 	return Change{Job: &rec}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -105,7 +106,7 @@ func (a *app) printExplanation(in ruqi.Language, note string, shapes ...wire.Exp
 	}
 	for _, shape := range shapes {
 		at := wire.FormatTime(shape.At, shape.At.Location())
-		lines = append(lines, explained(in, at, shape.Fires, shape.Reasons, shape.Before, shape.After)...)
+		lines = append(lines, explained(in, at, shape)...)
 	}
 	return a.print("%s\n", strings.Join(lines, "\n"))
 }
@@ -117,49 +118,51 @@ type missing struct {
 	Reasons []wire.Reason `json:"reasons"`
 	Before  *time.Time    `json:"before"`
 	After   *time.Time    `json:"after"`
+
+	SearchedTo *time.Time `json:"searched_to,omitempty"`
 }
 
 // explainMissing tells of a wall time that a clock change leaves out what the trigger does about it, and the fire times on both
 // sides of the change; one at its very instant is after it.
 func (a *app) explainMissing(t ruqi.Trigger, wall wallTime, in ruqi.Language) error {
 	shape := wire.Explain(t, wall.change.at)
-	out := missing{At: wall.shown.Format("2006-01-02T15:04:05"), Before: shape.Before, After: shape.After}
+	out := missing{At: wall.shown.Format("2006-01-02T15:04:05"), Before: shape.Before, After: shape.After, SearchedTo: shape.SearchedTo}
 	if shape.Fires {
-		out.After = &shape.At
+		out.After, out.SearchedTo = &shape.At, nil
 	}
 	out.Reasons = []wire.Reason{{Part: "gap", Message: wall.says(ruqi.English) + "; " + wall.ruling(t, ruqi.English), Chinese: wall.says(ruqi.Chinese) + "；" + wall.ruling(t, ruqi.Chinese)}}
 	if a.output == "json" {
 		return a.printJSON(out)
 	}
 	lines := []string{wall.says(in), "  gap: " + wall.ruling(t, in)}
-	return a.print("%s\n", strings.Join(append(lines, around(in, out.Before, out.After)...), "\n"))
+	return a.print("%s\n", strings.Join(append(lines, around(in, out.Before, out.After, out.SearchedTo)...), "\n"))
 }
 
 // explained is the explanation of one instant in lines.
-func explained(in ruqi.Language, at string, fires bool, reasons []wire.Reason, before, after *time.Time) (lines []string) {
+func explained(in ruqi.Language, at string, shape wire.Explanation) (lines []string) {
 	does, not := " fires", " does not fire:"
 	if in == ruqi.Chinese {
 		does, not = " 触发", " 不触发："
 	}
-	if fires {
+	if shape.Fires {
 		lines = append(lines, at+does)
 	} else {
 		lines = append(lines, at+not)
 	}
-	for _, r := range reasons {
+	for _, r := range shape.Reasons {
 		if in == ruqi.Chinese {
 			r.Message = r.Chinese
 		}
 		lines = append(lines, "  "+r.Part+": "+r.Message)
 	}
-	return append(lines, around(in, before, after)...)
+	return append(lines, around(in, shape.Before, shape.After, shape.SearchedTo)...)
 }
 
-// around tells the fire times on either side.
-func around(in ruqi.Language, before, after *time.Time) []string {
-	names := [3]string{"before: ", "after:  ", "never"}
+// around tells the fire times on either side; searched is set where that for the one after was given up.
+func around(in ruqi.Language, before, after, searched *time.Time) []string {
+	names := [4]string{"before: ", "after:  ", "never", "none until %s, where the search was given up"}
 	if in == ruqi.Chinese {
-		names = [3]string{"之前：", "之后：", "无"}
+		names = [4]string{"之前：", "之后：", "无", "至 %s 尚无，搜索到此为止"}
 	}
 	shown := func(at *time.Time) string {
 		if at == nil {
@@ -167,5 +170,9 @@ func around(in ruqi.Language, before, after *time.Time) []string {
 		}
 		return wire.FormatTime(*at, at.Location())
 	}
-	return []string{names[0] + shown(before), names[1] + shown(after)}
+	next := shown(after)
+	if searched != nil {
+		next = fmt.Sprintf(names[3], shown(searched))
+	}
+	return []string{names[0] + shown(before), names[1] + next}
 }

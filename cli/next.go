@@ -93,11 +93,11 @@ func (a *app) next(ctx context.Context, ask nextTimes, args []string) error {
 		}
 		times = append(times, wire.FormatTime(at, at.Location()))
 	}
-	if a.output == "json" {
-		return a.printJSON(map[string][]string{"times": times})
-	}
 	for _, warning := range preview.Warnings {
 		_, _ = fmt.Fprintln(a.Stderr, warning) // a hint only
+	}
+	if a.output == "json" {
+		return a.printJSON(map[string][]string{"times": times})
 	}
 	if len(times) == 0 {
 		if len(preview.Warnings) == 0 {
@@ -113,11 +113,12 @@ func (ask nextTimes) whyNone(t ruqi.Trigger, from, until time.Time) string {
 	zone := wire.Zone(t)
 	shown := func(at time.Time) string { return wire.FormatTime(at, zone) }
 	before, was := ruqi.Prev(t, from.Add(1)) // those asked for do not include one at from
-	after, will := t.Next(from)
+	start := from
 	if *ask.previous {
 		before, was = ruqi.Prev(t, from)
-		after, will = t.Next(from.Add(-1))
+		start = from.Add(-1)
 	}
+	after, searched, will := ruqi.SearchNext(t, start)
 	bounded := ask.cmd.Flags().Changed("until")
 	var end time.Time
 	if ender, ok := t.(ruqi.Ender); ok {
@@ -130,6 +131,8 @@ func (ask nextTimes) whyNone(t ruqi.Trigger, from, until time.Time) string {
 		return fmt.Sprintf("no fire time before %s: the first one is %s", shown(from), shown(after))
 	case will && bounded:
 		return fmt.Sprintf("no fire time after %s until %s: the next one is %s", shown(from), shown(until), shown(after))
+	case !searched.IsZero():
+		return fmt.Sprintf("no fire time was found from %s to %s, where the search was given up; there may be later ones", shown(from), shown(searched))
 	case was && !end.IsZero() && !end.After(from):
 		return fmt.Sprintf("it has ended: its end is %s, and its last fire time was %s", shown(end), shown(before))
 	case was && !end.IsZero():

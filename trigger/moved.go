@@ -11,10 +11,10 @@ func (s *sieve) stays(d daycal.Day) bool {
 }
 
 // nextStay returns the first day after d whose fire times stay.
-func (s *sieve) nextStay(d daycal.Day) (daycal.Day, bool) {
+func (s *sieve) nextStay(q *search, d, until daycal.Day) (daycal.Day, bool) {
 	for {
-		next, ok := s.nextDay(d, s.keeps)
-		if !ok || s.zone.shows(next) {
+		next, ok := s.nextDay(q, d, until, s.keeps)
+		if !ok || q.spent || next > until || s.zone.shows(next) {
 			return next, ok
 		}
 		d = next
@@ -22,10 +22,10 @@ func (s *sieve) nextStay(d daycal.Day) (daycal.Day, bool) {
 }
 
 // prevStay returns the last day before d whose fire times stay.
-func (s *sieve) prevStay(d daycal.Day) (daycal.Day, bool) {
+func (s *sieve) prevStay(q *search, d, until daycal.Day) (daycal.Day, bool) {
 	for {
-		prev, ok := s.prevDay(d, s.keeps)
-		if !ok || s.zone.shows(prev) {
+		prev, ok := s.prevDay(q, d, until, s.keeps)
+		if !ok || q.spent || prev < until || s.zone.shows(prev) {
 			return prev, ok
 		}
 		d = prev
@@ -87,19 +87,19 @@ func (s *sieve) place(d daycal.Day, clock int64) int64 {
 
 // nextMoved searches for the first fire time after an instant where those on days that are left out are moved.
 func (s *sieve) nextMoved(q *search, after, limit int64) (int64, finding) {
-	d := s.zone.day(after) - 1 // the clock may go back to it
+	d, until := s.zone.day(after)-1, s.zone.day(limit)+1 // the clock may go back to the day before
 	if !s.stays(d) || s.zone.endOf(d) <= after {
-		next, ok := s.nextStay(d)
+		next, ok := s.nextStay(q, d, until)
 		if !ok {
 			return 0, never
 		}
 		d = next
 	}
 	// What belongs to the days before d is not after the instant, or there is none.
-	for s.zone.startOf(d) <= limit {
+	for s.zone.startOf(d) <= limit && !q.spent {
 		at, found := s.firstOn(q, d, after)
 		if found && at >= s.zone.startOf(d+1) { // the clock goes back over midnight
-			if next, ok := s.nextStay(d); ok {
+			if next, ok := s.nextStay(q, d, until); ok {
 				if other, has := s.firstOn(q, next, after); has {
 					at = min(at, other)
 				}
@@ -114,7 +114,7 @@ func (s *sieve) nextMoved(q *search, after, limit int64) (int64, finding) {
 		// The first fire time that can belong to a later day.
 		from := d + 1
 		if s.otherwise == ElsePrevious {
-			next, ok := s.nextStay(d)
+			next, ok := s.nextStay(q, d, until)
 			if !ok {
 				return 0, never
 			}
@@ -130,7 +130,7 @@ func (s *sieve) nextMoved(q *search, after, limit int64) (int64, finding) {
 		day := max(s.zone.day(at), from)
 		to, ok := s.target(day)
 		if !ok || to <= d {
-			if to, ok = s.nextStay(day); !ok {
+			if to, ok = s.nextStay(q, day, until); !ok {
 				return 0, never
 			}
 		}
@@ -141,18 +141,18 @@ func (s *sieve) nextMoved(q *search, after, limit int64) (int64, finding) {
 
 // prevMoved is nextMoved backwards.
 func (s *sieve) prevMoved(q *search, before, limit int64) (int64, finding) {
-	d := s.zone.day(before) + 1
+	d, until := s.zone.day(before)+1, s.zone.day(limit)-1
 	if !s.stays(d) || s.zone.startOf(d) >= before {
-		prev, ok := s.prevStay(d)
+		prev, ok := s.prevStay(q, d, until)
 		if !ok {
 			return 0, never
 		}
 		d = prev
 	}
-	for s.zone.endOf(d) > limit {
+	for s.zone.endOf(d) > limit && !q.spent {
 		at, found := s.lastOn(q, d, before)
 		if found && at < s.zone.endOf(d-1) {
-			if prev, ok := s.prevStay(d); ok {
+			if prev, ok := s.prevStay(q, d, until); ok {
 				if other, has := s.lastOn(q, prev, before); has {
 					at = max(at, other)
 				}
@@ -164,25 +164,25 @@ func (s *sieve) prevMoved(q *search, before, limit int64) (int64, finding) {
 		case found:
 			return at, fires
 		}
-		until := d - 1
+		from := d - 1
 		if s.otherwise == ElseNext {
-			prev, ok := s.prevStay(d)
+			prev, ok := s.prevStay(q, d, until)
 			if !ok {
 				return 0, never
 			}
-			until = prev
+			from = prev
 		}
-		at, is := q.prev(s.of, min(before, s.zone.endOf(until)), limit-(maxMoved+1)*dayMicros)
+		at, is := q.prev(s.of, min(before, s.zone.endOf(from)), limit-(maxMoved+1)*dayMicros)
 		switch is {
 		case never:
 			return 0, never
 		case upTo:
 			at--
 		}
-		day := min(s.zone.day(at), until)
+		day := min(s.zone.day(at), from)
 		to, ok := s.target(day)
 		if !ok || to >= d {
-			if to, ok = s.prevStay(day); !ok {
+			if to, ok = s.prevStay(q, day, until); !ok {
 				return 0, never
 			}
 		}

@@ -51,7 +51,7 @@ func TestASearchThatGivesUpSaysHowFarItCame(t *testing.T) {
 			after, gaveUp = until, true
 		}
 	}
-	if at, ok := inDecember().Next(december.AddDate(0, 0, -4)); !ok || !at.Equal(december) {
+	if at, ok := inDecember().Next(december.AddDate(0, 0, -2)); !ok || !at.Equal(december) {
 		t.Errorf("Next goes on and finds %v %v", at, ok)
 	}
 	if at, ok := inDecember().Next(from.AddDate(0, 2, 0)); ok {
@@ -118,5 +118,84 @@ func TestManyPartsThatNeverFireAreBoundQuickly(t *testing.T) {
 	_, err := trigger.Any(parts...).Bind(time.UTC, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), "")
 	if took := time.Since(start); err == nil || !strings.Contains(err.Error(), "of.0.of: the parts have no fire time in common") || took > 10*time.Second { // a fifth of a second on a quiet machine
 		t.Errorf("%v, after %v", err, took)
+	}
+}
+
+// hasty is a trigger of a program's own that looks some hours ahead in one search.
+type hasty struct{ *trigger.CronTrigger }
+
+func (h hasty) Search(after time.Time) (at, until time.Time, ok bool) {
+	const reach = 7 * time.Hour
+	if at, ok = h.Next(after); ok && at.Sub(after) > reach {
+		return time.Time{}, after.Add(reach), false
+	}
+	return at, time.Time{}, ok
+}
+
+// TestAPartThatGivesUpLosesNothing puts a trigger that gives up by itself into others, beside the same one that does not.
+func TestAPartThatGivesUpLosesNothing(t *testing.T) {
+	cron := trigger.Crontab("TZ=UTC 30 5,22 * * *")
+	weekend, rare := trigger.Days(daysOf(t, `{"weekdays":["sat","sun"]}`)), trigger.Crontab("TZ=UTC 30 22 * * wed")
+	for name, of := range map[string]func(ruqi.Trigger) ruqi.Trigger{
+		"any": func(x ruqi.Trigger) ruqi.Trigger { return trigger.Any(x, rare) }, "all": func(x ruqi.Trigger) ruqi.Trigger { return trigger.All(x, rare) },
+		"except": func(x ruqi.Trigger) ruqi.Trigger { return trigger.Except(x, weekend, trigger.Times(rare)) }, "only": func(x ruqi.Trigger) ruqi.Trigger { return trigger.Only(rare, trigger.Times(x)) },
+		"moved on":   func(x ruqi.Trigger) ruqi.Trigger { return trigger.Except(x, weekend).Else(trigger.ElseNext) },
+		"moved back": func(x ruqi.Trigger) ruqi.Trigger { return trigger.Except(x, weekend).Else(trigger.ElsePrevious) },
+	} {
+		want, got := of(cron), of(hasty{cron})
+		from := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		after, passed := from, int64(0)
+		for range 30 {
+			expected, _ := want.Next(after)
+			var found time.Time
+			for ok, asked := false, after; !ok; {
+				var until time.Time
+				if found, until, ok = got.(ruqi.Searcher).Search(asked); !ok && !until.After(asked) {
+					t.Fatalf("%s: after %v it came to %v", name, asked, until)
+				}
+				asked = until
+			}
+			passed++
+			if !found.Equal(expected) {
+				t.Fatalf("%s: after %v comes %v, want %v", name, after, found, expected)
+			}
+			if n := got.(ruqi.Stepper).Count(from, found); n >= 0 && n != passed {
+				t.Fatalf("%s: %d up to %v, want %d", name, n, found, passed)
+			}
+			after = found
+		}
+	}
+}
+
+// TestCalendarsThatHoldAllDaysBetweenThem leaves out every day by two calendars, of which neither has two days in a row: twelve times over.
+func TestCalendarsThatHoldAllDaysBetweenThem(t *testing.T) {
+	one, other := trigger.Days(daysOf(t, `{"weekdays":["mon","wed","fri","sun"]}`)), trigger.Days(daysOf(t, `{"weekdays":["tue","thu","sat"]}`))
+	var parts []ruqi.Trigger
+	for range 12 {
+		parts = append(parts, trigger.Except(trigger.Crontab("TZ=UTC 0 9 * * *"), one, other), trigger.Except(trigger.Crontab("TZ=UTC 0 9 * * *"), one, other).Else(trigger.ElseNext))
+	}
+	start := time.Now()
+	_, err := trigger.Any(parts...).Bind(time.UTC, time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), "")
+	if took := time.Since(start); err == nil || !strings.Contains(err.Error(), "leaves out every fire time") || took > 5*time.Second { // a tenth of it at most on a quiet machine
+		t.Errorf("%.200v, after %v", err, took)
+	}
+}
+
+// TestMatchesLooksAsFarAsNext asks about a fire time that is moved over days on which each second has to be looked at.
+func TestMatchesLooksAsFarAsNext(t *testing.T) {
+	moved := trigger.Except(inDecember(), trigger.Days(daysOf(t, `{"dates":["2026-11-30"]}`))).Else(trigger.ElseNext)
+	december := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	if at, ok := moved.Next(december.Add(-time.Second)); !ok || !at.Equal(december) || !moved.Matches(at) || len(moved.Explain(at, ruqi.English)) > 0 {
+		t.Errorf("Next gives %v %v, Matches %v, Explain %v", at, ok, moved.Matches(december), moved.Explain(december, ruqi.English))
+	}
+}
+
+// TestAPartOfWhichIsNotKnownSparesNoOther binds one part of which it is not known whether it fires, and one that never does.
+func TestAPartOfWhichIsNotKnownSparesNoOther(t *testing.T) {
+	cron := trigger.Crontab("TZ=UTC 0 9 * * *")
+	_, err := trigger.Any(trigger.Except(trigger.Any(inDecember(), inDecember()), trigger.Times(cron)), trigger.Except(cron, trigger.Days(daysOf(t, `{"weekdays":["mon","tue","wed","thu","fri","sat","sun"]}`)))).
+		Bind(time.UTC, time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), "")
+	if err == nil || !strings.Contains(err.Error(), "of.1.not: it leaves out every fire time") {
+		t.Errorf("%v", err)
 	}
 }

@@ -283,7 +283,7 @@ func (s *sieve) hopeAfter(q *search, at, limit int64) (from int64, ok bool) {
 		return at + 1, true
 	}
 	if len(s.days) > 0 {
-		if d, has := s.nextDay(s.zone.day(at), s.keeps); has {
+		if d, has := s.nextDay(q, s.zone.day(at), s.zone.day(limit)+1, s.keeps); has {
 			from, ok = s.zone.later(at, d), true
 		}
 		if back, folds := s.zone.backAfter(at); folds && (!ok || back < from) {
@@ -310,7 +310,7 @@ func (s *sieve) hopeBefore(q *search, at, limit int64) (until int64, ok bool) {
 		return at - 1, true
 	}
 	if len(s.days) > 0 {
-		if d, has := s.prevDay(s.zone.day(at), s.keeps); has {
+		if d, has := s.prevDay(q, s.zone.day(at), s.zone.day(limit)-1, s.keeps); has {
 			until, ok = min(at, s.zone.endOf(d))-1, true
 		}
 		if ahead, folded := s.zone.aheadBefore(at); folded && (!ok || ahead > until+1) {
@@ -331,8 +331,9 @@ func (s *sieve) hopeBefore(q *search, at, limit int64) (until int64, ok bool) {
 	return until, ok
 }
 
-// nextDay returns the first day after d that the calendars hold, or that none of them holds.
-func (s *sieve) nextDay(d daycal.Day, held bool) (best daycal.Day, ok bool) {
+// nextDay returns the first day after d that the calendars hold, or that none of them holds; one after until, or before it when the questions
+// are used up, where there is none up to then: calendars that hold all days between them are gone through day by day.
+func (s *sieve) nextDay(q *search, d, until daycal.Day, held bool) (best daycal.Day, ok bool) {
 	if held {
 		for _, c := range s.days {
 			if next, has := c.NextIn(d); has && (!ok || next < best) {
@@ -341,7 +342,7 @@ func (s *sieve) nextDay(d daycal.Day, held bool) (best daycal.Day, ok bool) {
 		}
 		return best, ok
 	}
-	for d++; s.holdsDay(d); {
+	for d++; d <= until && s.holdsDay(d) && q.ask(); {
 		for _, c := range s.days {
 			if !c.Contains(d) {
 				continue
@@ -355,7 +356,7 @@ func (s *sieve) nextDay(d daycal.Day, held bool) (best daycal.Day, ok bool) {
 }
 
 // prevDay is nextDay backwards.
-func (s *sieve) prevDay(d daycal.Day, held bool) (best daycal.Day, ok bool) {
+func (s *sieve) prevDay(q *search, d, until daycal.Day, held bool) (best daycal.Day, ok bool) {
 	if held {
 		for _, c := range s.days {
 			if prev, has := c.PrevIn(d); has && (!ok || prev > best) {
@@ -364,7 +365,7 @@ func (s *sieve) prevDay(d daycal.Day, held bool) (best daycal.Day, ok bool) {
 		}
 		return best, ok
 	}
-	for d--; s.holdsDay(d); {
+	for d--; d >= until && s.holdsDay(d) && q.ask(); {
 		for _, c := range s.days {
 			if !c.Contains(d) {
 				continue
@@ -424,16 +425,19 @@ func (s *sieve) countDays(q *search, from, to int64) (n int64) {
 	d, last := s.zone.day(from), s.zone.day(to)
 	for range maxStretches {
 		if s.holdsDay(d) != s.keeps {
-			next, ok := s.nextDay(d, s.keeps)
+			next, ok := s.nextDay(q, d, last, s.keeps)
 			if !ok || next > last {
 				return n
 			}
 			d = next
 		}
 		until := to
-		after, ok := s.nextDay(d, !s.keeps)
+		after, ok := s.nextDay(q, d, last, !s.keeps)
 		if ok && after <= last {
 			until = s.zone.startOf(after) - 1
+		}
+		if q.spent {
+			return -1
 		}
 		stretch := q.count(s.of, max(from, s.zone.startOf(d)-1), min(to, until))
 		if stretch < 0 {
@@ -485,7 +489,7 @@ func (s *sieve) explain(self ruqi.Matcher, name string, at time.Time, in ruqi.La
 	}
 	rulings := explainPart(s.of, at, in, "of")
 	micros, ok := wholeMicros(at)
-	if !ok || s.kept(&search{asks: maxAsks}, micros) {
+	if !ok || s.kept(&search{asks: mostAsks}, micros) {
 		return rulings
 	}
 	d := s.zone.day(micros)
@@ -507,7 +511,7 @@ func (s *sieve) explain(self ruqi.Matcher, name string, at time.Time, in ruqi.La
 
 // movedTo says when a fire time that is left out takes place instead.
 func (s *sieve) movedTo(at int64, in ruqi.Language) string {
-	if s.otherwise == ElseSkip || !(&search{asks: maxAsks}).holds(s.of, at) {
+	if s.otherwise == ElseSkip || !(&search{asks: mostAsks}).holds(s.of, at) {
 		return ""
 	}
 	to, ok := s.moved(at)

@@ -51,6 +51,8 @@ type Explanation struct {
 	Reasons []Reason   `json:"reasons" nullable:"false" doc:"What rules the instant out, every reason there is; empty when the trigger fires then."`
 	Before  *time.Time `json:"before" nullable:"true" doc:"The last fire time before it, if any."`
 	After   *time.Time `json:"after" nullable:"true" doc:"The first fire time after it, if any."`
+	// SearchedTo is set where the search for After was given up.
+	SearchedTo *time.Time `json:"searched_to,omitempty" doc:"Where the search for the first fire time after it was given up: there is none until then; whether there is a later one is not known."`
 }
 
 // A Reason is one thing that rules an instant out.
@@ -86,9 +88,9 @@ func NewPreview(ctx context.Context, trigger ruqi.Trigger, zone *time.Location, 
 	}
 	zone = Zone(trigger)
 	for at := ask.From; len(shape.Times) < ask.N && ctx.Err() == nil; {
-		next, ok := trigger.Next(at)
+		next, until, ok := ruqi.SearchNext(trigger, at)
 		if !ok {
-			if until, gaveUp := ruqi.SearchedTo(trigger, at); gaveUp && (ask.Until == nil || until.Before(*ask.Until)) {
+			if !until.IsZero() && (ask.Until == nil || until.Before(*ask.Until)) {
 				shape.Warnings = append(shape.Warnings, fmt.Sprintf("no fire time was found from %s to %s, where the search was given up; there may be later ones", FormatTime(at, zone), FormatTime(until, zone)))
 			}
 			break
@@ -135,8 +137,11 @@ func Explain(trigger ruqi.Trigger, at time.Time) Explanation {
 	if before, ok := ruqi.Prev(trigger, at); ok {
 		shape.Before = inZone(&before, zone)
 	}
-	if after, ok := trigger.Next(at); ok {
+	switch after, until, ok := ruqi.SearchNext(trigger, at); {
+	case ok:
 		shape.After = inZone(&after, zone)
+	case !until.IsZero():
+		shape.SearchedTo = inZone(&until, zone)
 	}
 	return shape
 }

@@ -29,3 +29,15 @@ func TestAPreviewTellsThatASearchWasGivenUp(t *testing.T) {
 		}
 	}
 }
+
+func TestAnExplanationTellsThatASearchWasGivenUp(t *testing.T) {
+	seconds := trigger.Crontab("TZ=UTC * * * * * *")
+	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	shape := wire.Explain(trigger.Except(seconds, trigger.Times(seconds)), at)
+	if shape.Fires || shape.After != nil || shape.SearchedTo == nil || !shape.SearchedTo.After(at) {
+		t.Errorf("%+v", shape)
+	}
+	if shape = wire.Explain(trigger.Crontab("TZ=UTC 0 9 * * *"), at); shape.After == nil || shape.SearchedTo != nil {
+		t.Errorf("%+v", shape)
+	}
+}
