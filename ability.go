@@ -26,8 +26,11 @@ const mostSearches = 20
 func SearchNext(t Trigger, after time.Time) (at, until time.Time, ok bool) {
 	for range mostSearches {
 		at, until, ok = searchOnce(t, after)
-		if ok || !until.After(after) {
+		if ok || until.IsZero() {
 			return at, time.Time{}, ok
+		}
+		if !until.After(after) {
+			break // it does not get on
 		}
 		after = until
 	}

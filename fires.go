@@ -10,6 +10,10 @@ import (
 // calls of Next take tens of milliseconds, and a minute job gathers as many in ten weeks.
 const walkLimit = 100_000
 
+// walkPatience bounds the time of it, whatever the steps cost: all jobs of a claim wait for it, and the lease of the instance is renewed each
+// few seconds.
+const walkPatience = 300 * time.Millisecond
+
 // errStuck is what a trigger earns that does not move on.
 var errStuck = errors.New("the trigger answered with a time that is not later than the one asked about")
 
@@ -61,7 +65,7 @@ type fires struct {
 func (f *fires) count() int64 { return f.older + int64(len(f.newest)) }
 
 // dueFires collects the fires of a job from the stored next one up to now, the newest limit
-// of them one by one. It is pure; the error says that the trigger breaks its law.
+// of them one by one. It is pure, but for how long it may take; the error says that the trigger breaks its law.
 func dueFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error) {
 	var f fires
 	if first.isLook() { // one search a time: where it leads to another, that is for the next claim
@@ -72,7 +76,18 @@ func dueFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error
 		first = found
 	}
 	current := first
+	var begin time.Time // of what takes longer than one question
 	for !current.isLook() && !current.due.After(now) {
+		switch len(f.newest) {
+		case 0:
+		case 1:
+			begin = time.Now()
+		default:
+			if time.Since(begin) > walkPatience { // the rest is for the next claim
+				f.next = &current
+				return f, nil
+			}
+		}
 		if len(f.newest) == limit {
 			if stepper, ok := spec.Trigger.(Stepper); ok && stepBack(&f, stepper, spec, first, now, limit) {
 				return f, nil
@@ -134,14 +149,15 @@ func stepBack(f *fires, trigger Stepper, spec *JobSpec, first fire, now time.Tim
 	return true
 }
 
-// walkFires keeps the newest limit fires while it walks; after walkLimit steps it gives
+// walkFires keeps the newest limit fires while it walks; after walkLimit steps, or walkPatience, it gives
 // up, counts all it saw as older, and goes on from now.
 func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error) {
 	ring := make([]fire, 0, limit)
 	seen := int64(0)
 	current, more := first, true
 	var lastOlder time.Time
-	for more && !current.isLook() && !current.due.After(now) && seen < walkLimit {
+	begin := time.Now()
+	for more && !current.isLook() && !current.due.After(now) && seen < walkLimit && (seen < int64(limit) || seen%16 > 0 || time.Since(begin) < walkPatience) {
 		if len(ring) < limit {
 			ring = append(ring, current)
 		} else {

@@ -391,3 +391,30 @@ func TestJitterKeepsEachSlot(t *testing.T) {
 		}
 	}
 }
+
+// slow is a grid whose every answer takes a while.
+type slow struct{ grid }
+
+func (s slow) Next(after time.Time) (time.Time, bool) {
+	time.Sleep(3 * time.Millisecond)
+	return s.grid.Next(after)
+}
+
+// Other jobs wait for the claim in which a trigger is walked, so it ends after a while, whatever a step costs.
+func TestAWalkEndsAfterAWhile(t *testing.T) {
+	first := noon.Add(-30 * 24 * time.Hour)
+	spec := &JobSpec{ID: "j", Trigger: slow{grid{step: time.Minute}}, Task: textTask{}, Policy: Policy{}.WithDefaults()}
+	for _, limit := range []int{20, 1000} {
+		begin := time.Now()
+		all, err := dueFires(spec, fire{first, first}, noon, limit)
+		if took := time.Since(begin); err != nil || took > 10*time.Second { // of 130 s
+			t.Fatalf("limit %d: %v, after %v", limit, err, took)
+		}
+		switch {
+		case limit == 20 && (!all.atLeast || all.older < 20 || all.next == nil || !all.next.nominal.Equal(noon.Add(time.Minute))):
+			t.Errorf("limit %d: at least %d older ones, %t, then %v", limit, all.older, all.atLeast, all.next)
+		case limit == 1000 && (len(all.newest) < 2 || len(all.newest) == limit || all.next == nil || all.next.nominal.Sub(all.newest[len(all.newest)-1].nominal) != time.Minute):
+			t.Errorf("limit %d: %d of them, then %v", limit, len(all.newest), all.next)
+		}
+	}
+}

@@ -15,6 +15,9 @@ type AnyTrigger struct {
 	of    []ruqi.Trigger
 	zone  *zone // nil until bound
 	fault error // told by Bind
+	// asked are the parts in the order in which they are asked: those that are made of others last, which then need not look further than the others
+	// have found.
+	asked []ruqi.Trigger
 }
 
 var (
@@ -41,7 +44,17 @@ func newAny(of []ruqi.Trigger, z *zone) *AnyTrigger {
 	}
 	checkParts(t, listPointer("of"), &faults)
 	t.fault = faults.Err()
+	t.asked = slices.Clone(t.of)
+	slices.SortStableFunc(t.asked, func(a, b ruqi.Trigger) int { return made(a) - made(b) })
 	return t
+}
+
+// made returns 1 for a trigger that is made of others, else 0.
+func made(t ruqi.Trigger) int {
+	if _, ok := t.(composite); ok {
+		return 1
+	}
+	return 0
 }
 
 func (t *AnyTrigger) parts() ([]ruqi.Trigger, []Part) { return t.of, nil }
@@ -65,7 +78,7 @@ func (t *AnyTrigger) bindWith(b *binder, loc *time.Location) (ruqi.Trigger, erro
 	if err != nil {
 		return nil, err
 	}
-	return &AnyTrigger{of: of, zone: z}, nil
+	return newAny(of, z), nil
 }
 
 // Binding returns the zone and the anchor that the parts were bound with, nil and the zero time where there is none.
@@ -106,7 +119,7 @@ func (t *AnyTrigger) Reanchor(anchor time.Time) (ruqi.Trigger, bool) {
 	if !ok || t.fault != nil {
 		return nil, false
 	}
-	return &AnyTrigger{of: moved, zone: t.zone}, true
+	return newAny(moved, t.zone), true
 }
 
 // Next returns the first fire time of any part strictly after the instant after. Among parts that are made of others the search is bounded: see Search.
@@ -122,8 +135,8 @@ func (t *AnyTrigger) next(q *search, after, limit int64) (int64, finding) {
 		return 0, never
 	}
 	first, reached, is := int64(math.MaxInt64), int64(math.MaxInt64), never
-	for i, part := range t.of {
-		rest, spent := q.divide(len(t.of) - i)
+	for i, part := range t.asked {
+		rest, spent := q.divide(len(t.asked) - i)
 		at, found := q.next(part, after, min(limit, first))
 		q.asks, q.spent = q.asks+rest, spent
 		switch {
@@ -148,8 +161,8 @@ func (t *AnyTrigger) prev(q *search, before, limit int64) (int64, finding) {
 		return 0, never
 	}
 	last, reached, is := int64(math.MinInt64), int64(math.MinInt64), never
-	for i, part := range t.of {
-		rest, spent := q.divide(len(t.of) - i)
+	for i, part := range t.asked {
+		rest, spent := q.divide(len(t.asked) - i)
 		at, found := q.prev(part, before, max(limit, last))
 		q.asks, q.spent = q.asks+rest, spent
 		switch {

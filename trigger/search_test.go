@@ -199,3 +199,21 @@ func TestAPartOfWhichIsNotKnownSparesNoOther(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestNestsOfMovedYears moves each fire time of a year to one day, four levels deep, and each level has those of another rhythm beside it.
+func TestNestsOfMovedYears(t *testing.T) {
+	daily := trigger.Crontab("TZ=UTC 0 9 * * *")
+	but := func(of ruqi.Trigger, yearly string) ruqi.Trigger {
+		all := daysOf(t, `{"weekdays":["mon","tue","wed","thu","fri","sat","sun"],"without":{"yearly":["`+yearly+`"]}}`)
+		return trigger.Except(of, trigger.Days(all)).Else(trigger.ElseNext)
+	}
+	one := but(trigger.Any(but(trigger.Any(but(daily, "--07-01"), daily), "--06-01"), daily), "--05-01")
+	one = but(one, "--04-01")
+	from, want := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 4, 1, 9, 0, 0, 0, time.UTC)
+	start := time.Now()
+	at, ok := one.Next(from)
+	before, was := one.(ruqi.Stepper).Prev(want.Add(time.Second))
+	if took := time.Since(start); !ok || !at.Equal(want) || !was || !before.Equal(want) || !one.(ruqi.Matcher).Matches(want) || took > 5*time.Second {
+		t.Errorf("next %v %t, the one before %v %t, after %v", at, ok, before, was, took)
+	}
+}

@@ -342,7 +342,7 @@ func (s *sieve) nextDay(q *search, d, until daycal.Day, held bool) (best daycal.
 		}
 		return best, ok
 	}
-	for d++; d <= until && s.holdsDay(d) && q.ask(); {
+	for d++; d <= until && s.holdsDay(d) && q.ask(); q.asks -= len(s.days) {
 		for _, c := range s.days {
 			if !c.Contains(d) {
 				continue
@@ -365,7 +365,7 @@ func (s *sieve) prevDay(q *search, d, until daycal.Day, held bool) (best daycal.
 		}
 		return best, ok
 	}
-	for d--; d >= until && s.holdsDay(d) && q.ask(); {
+	for d--; d >= until && s.holdsDay(d) && q.ask(); q.asks -= len(s.days) {
 		for _, c := range s.days {
 			if !c.Contains(d) {
 				continue

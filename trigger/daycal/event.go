@@ -233,7 +233,7 @@ func (z *zones) named(name string) (*time.Location, error) {
 	}
 	var found *time.Location
 	for rest := strings.TrimLeft(name, "/"); found == nil && rest != ""; {
-		if loc, err := time.LoadLocation(rest); err == nil {
+		if loc, err := time.LoadLocation(rest); err == nil && loc != time.Local {
 			found = loc
 		}
 		_, after, cut := strings.Cut(rest, "/")

@@ -152,3 +152,14 @@ func TestHugeCalendarFiles(t *testing.T) {
 		}
 	}
 }
+
+func TestACountOfZeroIsRefused(t *testing.T) {
+	for _, text := range []string{
+		`{"rules":[{"from":"2020-01-01","rule":"FREQ=DAILY;COUNT=0"}]}`,
+		"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART;VALUE=DATE:20200101\nRRULE:FREQ=DAILY;COUNT=0\nEND:VEVENT\nEND:VCALENDAR\n",
+	} {
+		if c, err := daycal.Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), "COUNT is more than zero") {
+			t.Errorf("%q: %v, %v", text, c, err)
+		}
+	}
+}

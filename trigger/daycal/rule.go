@@ -69,7 +69,7 @@ func (r *rule) parse(text string, b *builder) error {
 		return invalid("%q: BYEASTER is not of RFC 5545", clip(text))
 	case option.Count > 0 && !option.Until.IsZero():
 		return invalid("%q has both COUNT and UNTIL", clip(text))
-	case option.Count < 0 || option.Interval < 0 || option.Interval > maxInterval || option.Interval == 0 && strings.Contains(upper, "INTERVAL="):
+	case option.Count < 0 || option.Count == 0 && strings.Contains(upper, "COUNT=") || option.Interval < 0 || option.Interval > maxInterval || option.Interval == 0 && strings.Contains(upper, "INTERVAL="):
 		return invalid("%q: COUNT is more than zero, INTERVAL from 1 to %d", clip(text), maxInterval)
 	}
 	r.option = *option
