@@ -202,7 +202,7 @@ type JobRecord struct {
 	OnStart bool
 	Tags    []string
 	// NextDue is when it is to be claimed, NextNominal the fire time that is due then. NextDue alone is when its trigger is to be searched further
-	// (see Searcher); for a store that makes no difference.
+	// (see Searcher); for a store that makes no difference, but for the views it has for reports, which show no next run then.
 	NextNominal *time.Time
 	NextDue     *time.Time
 	// Version counts definition changes and pauses, never fires; the decide function sets it.

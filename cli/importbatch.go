@@ -72,23 +72,25 @@ func inBatches(definitions []json.RawMessage, onConflict func(i int) ruqi.OnConf
 	return batches
 }
 
-// add adds the jobs of the batch and notes what became of them.
+// add adds the jobs of the batch and notes what became of them: of all, also where the service failed at one. The error is that of the first
+// at which it failed.
 func (b *batch) add(ctx context.Context, c *client.Client, outcomes []outcome) error {
 	added, err := c.AddDefinitions(ctx, b.definitions, b.onConflict)
 	if err != nil {
 		return err
 	}
+	var failed error
 	for n, a := range added {
-		how := howAdded(a)
 		switch {
-		case a.Err != nil && !errors.Is(a.Err, ruqi.ErrInvalid) && !errors.Is(a.Err, ruqi.ErrExists):
-			return a.Err
-		case a.Err != nil:
-			how = ""
+		case a.Err == nil:
+			outcomes[b.places[n]] = outcome{a.Job, howAdded(a), nil}
+		case errors.Is(a.Err, ruqi.ErrInvalid) || errors.Is(a.Err, ruqi.ErrExists):
+			outcomes[b.places[n]] = outcome{fault: a.Err}
+		case failed == nil:
+			failed = a.Err
 		}
-		outcomes[b.places[n]] = outcome{a.Job, how, a.Err}
 	}
-	return nil
+	return failed
 }
 
 // howAdded is what a job that was to be replaced has become.

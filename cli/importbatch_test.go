@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -45,6 +46,51 @@ func TestImportsGoInByBatches(t *testing.T) {
 		})
 		if got := fails(append([]string{"import"}, args...)...); got.status != 1 || strings.Contains(got.out, "created") {
 			t.Errorf("%s, of a service that fails: %+v", args[0], got)
+		}
+	}
+}
+
+// What the service has done is told, also of the jobs after one at which it failed.
+func TestAnImportTellsWhatWasAddedBesideAFailure(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	var jobs, table strings.Builder
+	for i := range 4 {
+		fmt.Fprintf(&jobs, "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: job-%d}\nspec:\n  schedule: '%d 1 * * *'\n  jobTemplate: {spec: {template: {spec: {containers: [{name: c, image: x, command: ['true']}]}}}}\n---\n", i, i)
+		fmt.Fprintf(&table, "%d 1 * * * run --part %d\n", i, i)
+	}
+	for _, args := range [][]string{{"k8s", tableOf(t, "jobs.yaml", jobs.String())}, {"crontab", tableOf(t, "site", table.String())}} {
+		through := s.between(func(w http.ResponseWriter, r *http.Request) bool {
+			if !isWrite(r) {
+				return false
+			}
+			request, err := http.NewRequestWithContext(r.Context(), r.Method, s.url+r.URL.RequestURI(), r.Body)
+			if err != nil {
+				t.Error(err)
+				return false
+			}
+			request.Header = r.Header.Clone()
+			request.Header.Del("Accept-Encoding")
+			answer, err := http.DefaultClient.Do(request)
+			if err != nil {
+				t.Error(err)
+				return false
+			}
+			defer answer.Body.Close()
+			var body struct {
+				Items []json.RawMessage `json:"items"`
+			}
+			if err := json.NewDecoder(answer.Body).Decode(&body); err != nil || len(body.Items) != 4 {
+				t.Errorf("%d items, %v", len(body.Items), err)
+				return false
+			}
+			body.Items[1] = json.RawMessage(`{"problem":{"type":"about:blank","title":"Internal","status":500,"code":"internal","detail":"the disk is full"}}`)
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(body)
+			return true
+		})
+		got := through(append([]string{"import"}, args...)...)
+		if n := strings.Count(got.out, "created"); got.status != 1 || n != 3 || !strings.Contains(got.errors, "the disk is full") {
+			t.Errorf("%s: %d told of three: exit %d: %s%s", args[0], n, got.status, got.out, got.errors)
 		}
 	}
 }

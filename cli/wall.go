@@ -97,15 +97,16 @@ func (w wallTime) ruling(t ruqi.Trigger, in ruqi.Language) string {
 		}
 		return english + at.In(w.zone).Format(time.RFC3339)
 	}
+	gap := trigger.LeftOut{Wall: w.shown, Change: w.change.at}
 	shifted := w.shown.Add(-time.Duration(w.change.before) * time.Second) // by as much as the clock was
 	switch {
-	case !trigger.AsksFor(t, w.shown):
+	case !gap.Asks(t):
 		return say("it does not ask for that time", "它不要求这个时间", time.Time{})
 	case w.change.correction():
 		return say("it asks for that time, and passes it over: so long a jump is a correction of the clock", "它要求这个时间，但略过：如此大的跳变是对时钟的更正", time.Time{})
-	case ruqi.Matches(t, w.change.at):
+	case gap.MakesGood(t, w.change.at):
 		return say("it asks for that time, and fires at the first instant after the gap: ", "它要求这个时间，改在间隙后的第一个时刻触发：", w.change.at)
-	case ruqi.Matches(t, shifted):
+	case gap.MakesGood(t, shifted):
 		return say("it asks for that time, and fires as much later as the clock is set forward: ", "它要求这个时间，按时钟拨快的幅度推迟触发：", shifted)
 	}
 	return say("it asks for that time, and passes it over", "它要求这个时间，但略过", time.Time{})

@@ -127,6 +127,62 @@ func TestExplainTellsOfTimesThatAreLeftOut(t *testing.T) {
 	}
 }
 
+// What fires at an end of a gap by itself makes nothing good by that.
+func TestExplainTellsWhatBecomesOfATimeThatIsLeftOut(t *testing.T) {
+	const (
+		no      = "it does not ask for that time"
+		over    = "it asks for that time, and passes it over"
+		after   = "it asks for that time, and fires at the first instant after the gap: 2026-03-29T03:00:00+02:00"
+		shifted = "it asks for that time, and fires as much later as the clock is set forward: 2026-03-29T03:30:00+02:00"
+	)
+	cron := func(expr, more string) string { return `{"kind":"cron","expr":"` + expr + `"` + more + `}` }
+	skip, shift, tokyo := `,"gap":"skip"`, `,"gap":"shift"`, `,"zone":"Asia/Tokyo"`
+	of := func(kind string, parts ...string) string {
+		return `{"kind":"` + kind + `","of":[` + strings.Join(parts, ",") + `]}`
+	}
+	for _, c := range []struct {
+		args string // apart by |; the time is the last
+		want string
+	}{
+		{"*/30 * * * *|02:30", over}, {"*/30 * * * *|02:00", over}, {"* 2,3 * * *|02:30", over}, {"30 * * * *|02:30", over}, {"--gap|shift|30 * * * *|02:30", over},
+		{"--gap|shift|*/30 * * * *|02:30", over}, {"--gap|skip|*/30 * * * *|02:30", over},
+		{"--gap|skip|0 2,3 * * *|02:00", over}, {"--gap|skip|30 2,3 * * *|02:30", over}, {"--gap|skip|0,30 2,3 * * *|02:30", over},
+		{"0 2,3 * * *|02:00", after}, {"30 2,3 * * *|02:30", after}, {"--gap|run_after|0,30 2,3 * * *|02:30", after},
+		{"--gap|shift|30 2,3 * * *|02:30", shifted}, {"--gap|shift|0,30 2,3 * * *|02:30", shifted}, {"--gap|shift|0 3 * * *|02:30", no}, {"0 3 * * *|02:00", no},
+		{"--gap|shift|0 2 * * *|02:30", no}, {"--end|2026-03-28|30 2,3 * * *|02:30", over},
+		{"--trigger|every|hour at :30|02:30", over}, {"--trigger|every|minute at :00|02:30", over},
+		{"--trigger|every|day at 02:30 and 03:00|02:30", after}, {"--trigger|every|--gap|skip|day at 02:30 and 03:00|02:30", over},
+		{"--trigger|every|--gap|shift|day at 02:30 and 03:30|02:30", shifted}, {"--trigger|every|90 minutes|02:30", no},
+		{"--trigger|calendar|days=1 hour=2 minute=30|02:30", after}, {"--trigger|calendar|--gap|skip|days=1 hour=2 minute=30|02:30", over},
+		{"--trigger|calendar|--gap|shift|days=1 hour=2 minute=30|02:30", shifted},
+		{of("any", cron("30 2 * * *", skip), cron("0 3 * * *", "")) + "|02:30", over}, {of("any", cron("30 2 * * *", skip), cron("0 2 * * *", "")) + "|02:30", over},
+		{of("any", cron("*/30 * * * *", ""), cron("30 2 * * *", "")) + "|02:30", after}, {of("any", cron("30 2 * * *", shift), cron("0 3 * * *", "")) + "|02:30", shifted},
+		{of("any", cron("30 2 * * *", tokyo), cron("0 3 * * *", "")) + "|02:30", no},
+		{of("any", cron("30 2 * * *", `,"end":"2026-03-01"`), cron("0 3 * * *", "")) + "|02:30", over},
+		{of("all", cron("*/30 * * * *", ""), cron("*/15 * * * *", "")) + "|02:30", over}, {of("all", cron("*/30 * * * *", ""), cron("30 2 * * *", "")) + "|02:30", after},
+		{of("all", cron("30 2 * * *", skip), cron("0,30 2,3 * * *", "")) + "|02:30", over}, {of("all", cron("0 2,3 * * *", ""), cron("30 2,3 * * *", "")) + "|02:30", no},
+		{`{"kind":"except","of":` + cron("*/30 * * * *", "") + `,"not":[{"days":{"weekdays":["sat"]}}]}|02:30`, over},
+		{`{"kind":"except","of":` + cron("30 2 * * *", "") + `,"not":[` + cron("0 3 * * *", "") + `]}|02:30`, over},
+		{`{"kind":"except","of":` + cron("30 2,3 * * *", shift) + `,"not":[{"days":{"weekdays":["sat"]}}]}|02:30`, shifted},
+		{`{"kind":"only","of":` + cron("*/30 * * * *", "") + `,"in":[{"days":{"weekdays":["sun"]}}]}|02:30`, over},
+		{`{"kind":"only","of":` + cron("30 2 * * *", "") + `,"in":[{"days":{"weekdays":["sun"]}}]}|02:30`, after},
+	} {
+		args := strings.Split(c.args, "|")
+		args[len(args)-1] = "2026-03-29 " + args[len(args)-1]
+		got := run(t, nil, "", append([]string{"explain", "--tz", "Europe/Berlin", "--from", "2026-03-01"}, args...)...)
+		lines := strings.Split(got.out, "\n")
+		if got.status != 0 || len(lines) < 2 || lines[1] != "  gap: "+c.want {
+			t.Errorf("%q: exit %d, %s%s; want %s", args, got.status, got.out, got.errors, c.want)
+		}
+	}
+	for _, args := range [][]string{{"-o", "json"}, {"--lang", "zh"}} {
+		got := run(t, nil, "", append(append([]string{"explain", "--tz", "Europe/Berlin"}, args...), "*/30 * * * *", "2026-03-29 02:30")...)
+		if !strings.Contains(got.out, "它要求这个时间，但略过") || strings.Contains(got.out, "间隙后的第一个时刻") {
+			t.Errorf("%q: %s", args, got.out)
+		}
+	}
+}
+
 func TestExplainTellsOfBothInstantsOfATimeThatComesTwice(t *testing.T) {
 	got := run(t, nil, "", "explain", "--tz", "Europe/Berlin", "30 2 * * *", "2026-10-25 02:30")
 	want := strings.Join([]string{

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"slices"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -11,59 +12,107 @@ import (
 // of that. Start and end, and exclusions by the instants of other triggers, do not count. What counts elapsed time, fires once, or is
 // of another package asks for no wall time.
 func AsksFor(t ruqi.Trigger, wall time.Time) bool {
-	if wall.Nanosecond() != 0 {
+	return asks(t, wall, func(*zone) bool { return true })
+}
+
+// A LeftOut is a wall time that a clock change leaves out.
+type LeftOut struct {
+	Wall   time.Time // its date and time, whatever the zone
+	Change time.Time // the instant at which a clock is set forward over it
+}
+
+// Asks is AsksFor for parts in zones whose clock is set forward over the time; others do not ask for it.
+func (l LeftOut) Asks(t ruqi.Trigger) bool { return asks(t, l.Wall, l.in) }
+
+// MakesGood reports whether a trigger that asks for the time fires at an instant because of a gap rule, of its own or of a part. What it fires
+// at there by itself, or makes good of other times, does not count.
+func (l LeftOut) MakesGood(t ruqi.Trigger, at time.Time) bool {
+	return at.Nanosecond() == 0 && l.Asks(t) && l.makesGood(t, at)
+}
+
+func (l LeftOut) in(z *zone) bool {
+	s := z.find(l.Change.Unix())
+	wall := wallSeconds(l.Wall)
+	return s.begin == l.Change.Unix() && wall >= s.begin+s.before && wall < s.begin+s.off
+}
+
+func (l LeftOut) makesGood(t ruqi.Trigger, at time.Time) bool {
+	if !Matches(t, at) {
 		return false
 	}
-	y, m, d := wall.Date()
-	return asks(t, time.Date(y, m, d, wall.Hour(), wall.Minute(), wall.Second(), 0, time.UTC).Unix())
-}
-
-func asks(t ruqi.Trigger, wall int64) bool {
+	here := func(part ruqi.Trigger) bool { return l.Asks(part) && l.makesGood(part, at) }
 	switch t := t.(type) {
 	case *CronTrigger:
-		return t.fault == nil && !t.OnStart() && len(t.expr.Misses(wall)) == 0
+		return l.by(t.walker(), at)
 	case *CalendarTrigger:
-		return t.clock != nil && t.clock.times.Count(wall, wall+1) > 0
+		return l.by(walker{t.clock.times, t.clock.zone, t.clock.rules}, at)
 	case *EveryTrigger:
-		return t.clock != nil && t.clock.times.Count(wall, wall+1) > 0
+		return l.by(walker{t.clock.times, t.clock.zone, t.clock.rules}, at)
 	case *AnyTrigger:
-		for _, part := range t.of {
-			if asks(part, wall) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(t.of, here)
 	case *AllTrigger:
-		for _, part := range t.of {
-			if !asks(part, wall) {
-				return false
-			}
-		}
-		return len(t.of) > 0
+		return slices.ContainsFunc(t.of, here)
 	case *ExceptTrigger:
-		return asks(t.of, wall) && !onDays(t.held, wall)
+		return here(t.of)
 	case *OnlyTrigger:
-		return asks(t.of, wall) && (onDays(t.held, wall) || heldByTimes(t.held, wall))
+		return here(t.of) || slices.ContainsFunc(t.held, func(p Part) bool { return p.trigger != nil && here(p.trigger) })
 	}
 	return false
 }
 
-// onDays reports whether the date of a wall time is in one of the calendars.
-func onDays(held []Part, wall int64) bool {
-	day := floorDay(wall)
-	for _, p := range held {
-		if p.days != nil && p.days.Contains(day) {
-			return true
-		}
+// by reports whether the rules of a walker make the time good at an instant.
+func (l LeftOut) by(w walker, at time.Time) bool {
+	s := w.zone.find(l.Change.Unix())
+	switch _, _, any := w.missed(s); {
+	case !any:
+		return false
+	case w.runAfter:
+		return at.Unix() == s.begin
+	}
+	return at.Unix() == wallSeconds(l.Wall)-s.before
+}
+
+func wallSeconds(wall time.Time) int64 {
+	y, m, d := wall.Date()
+	return time.Date(y, m, d, wall.Hour(), wall.Minute(), wall.Second(), 0, time.UTC).Unix()
+}
+
+func asks(t ruqi.Trigger, wall time.Time, in func(*zone) bool) bool {
+	return wall.Nanosecond() == 0 && question{wallSeconds(wall), in}.of(t)
+}
+
+// A question is whether triggers in some zones ask for a wall time.
+type question struct {
+	wall int64
+	in   func(*zone) bool
+}
+
+func (q question) of(t ruqi.Trigger) bool {
+	switch t := t.(type) {
+	case *CronTrigger:
+		return t.fault == nil && !t.OnStart() && len(t.expr.Misses(q.wall)) == 0 && q.in(t.walker().zone)
+	case *CalendarTrigger:
+		return q.ofClock(t.clock)
+	case *EveryTrigger:
+		return q.ofClock(t.clock)
+	case *AnyTrigger:
+		return slices.ContainsFunc(t.of, q.of)
+	case *AllTrigger:
+		return len(t.of) > 0 && !slices.ContainsFunc(t.of, func(part ruqi.Trigger) bool { return !q.of(part) })
+	case *ExceptTrigger:
+		return q.of(t.of) && !q.onDays(t.held)
+	case *OnlyTrigger:
+		return q.of(t.of) && (q.onDays(t.held) || slices.ContainsFunc(t.held, func(p Part) bool { return p.trigger != nil && q.of(p.trigger) }))
 	}
 	return false
 }
 
-// heldByTimes reports whether one of the triggers asks for a wall time.
-func heldByTimes(held []Part, wall int64) bool {
-	for _, p := range held {
-		if p.trigger != nil && asks(p.trigger, wall) {
-			return true
-		}
-	}
-	return false
+func (q question) ofClock(c *wallClock) bool {
+	return c != nil && c.times.Count(q.wall, q.wall+1) > 0 && q.in(c.zone)
+}
+
+// onDays reports whether the date of the wall time is in one of the calendars.
+func (q question) onDays(held []Part) bool {
+	day := floorDay(q.wall)
+	return slices.ContainsFunc(held, func(p Part) bool { return p.days != nil && p.days.Contains(day) })
 }

@@ -49,3 +49,27 @@ func TestAsksForAgreesWithMatchesWhereNoClockChanges(t *testing.T) {
 		t.Error("a time that a clock change leaves out is asked for all the same")
 	}
 }
+
+func TestAPartInAZoneWithoutTheGapDoesNotAskForTheTime(t *testing.T) {
+	gap := trigger.LeftOut{Wall: time.Date(2026, 3, 29, 2, 30, 0, 0, time.UTC), Change: instant(t, "2026-03-29T01:00:00Z")}
+	daily := func(zone string) ruqi.Trigger { return parsed(t, "cron", "30 2 * * *", trigger.ParseOptions{Zone: zone}) }
+	for _, c := range []struct {
+		trig         ruqi.Trigger
+		asked, after bool
+	}{
+		{daily("Europe/Berlin"), true, true}, {daily("Asia/Tokyo"), false, false}, {daily("America/New_York"), false, false}, {daily("UTC"), false, false},
+		{daily("Europe/London"), false, false}, // its clock is set forward at that instant, over the hour before
+		{trigger.Any(daily("UTC"), daily("Europe/Paris")), true, true}, {trigger.All(daily("UTC"), daily("Europe/Paris")), false, false},
+		{trigger.EveryDuration(time.Hour), false, false}, {hourly{}, false, false}, {trigger.Crontab("30 2 * * *"), false, false},
+	} {
+		if got := gap.Asks(c.trig); got != c.asked {
+			t.Errorf("%v asks for it: %v", c.trig, got)
+		}
+		if got := gap.MakesGood(c.trig, gap.Change); got != c.after {
+			t.Errorf("%v makes it good after the gap: %v", c.trig, got)
+		}
+		if gap.MakesGood(c.trig, gap.Change.Add(time.Nanosecond)) || gap.MakesGood(c.trig, gap.Change.Add(30*time.Minute)) {
+			t.Errorf("%v makes it good twice", c.trig)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"runtime"
 	"runtime/pprof"
@@ -228,25 +229,34 @@ func burst(runs int) error {
 // themselves anew and do nothing else. It keeps no job, no history and no limit.
 func timers(n int, every, window time.Duration) float64 {
 	start := time.Now().Add(time.Second)
+	stop := setTimers(n, start, every, func() {})
+	defer stop() // else they would run on beside what is measured next
+	time.Sleep(time.Until(start.Add(time.Second)))
+	cpuBefore, began := cpu(), time.Now()
+	time.Sleep(window)
+	return 100 * (cpu() - cpuBefore).Seconds() / time.Since(began).Seconds()
+}
+
+// setTimers makes n timers that fire every so often from start on, one after the other, and do what they are told.
+func setTimers(n int, start time.Time, every time.Duration, do func()) (stop func()) {
 	all := make([]*time.Timer, n)
 	var over atomic.Bool
 	for i := range all {
 		due := start.Add(time.Duration(i*7919%n) * (every / time.Duration(n)))
-		all[i] = time.AfterFunc(time.Until(due), func() { // no earlier than start, when all are there
+		all[i] = time.AfterFunc(math.MaxInt64, func() { // never, until it is in its place, where its function finds it
+			do()
 			if due = due.Add(every); !over.Load() {
 				all[i].Reset(time.Until(due))
 			}
 		})
+		all[i].Reset(time.Until(due))
 	}
-	time.Sleep(time.Until(start.Add(time.Second)))
-	cpuBefore, began := cpu(), time.Now()
-	time.Sleep(window)
-	percent := 100 * (cpu() - cpuBefore).Seconds() / time.Since(began).Seconds()
-	over.Store(true)
-	for _, t := range all { // else they would run on beside what is measured next
-		t.Stop()
+	return func() {
+		over.Store(true)
+		for _, t := range all {
+			t.Stop()
+		}
 	}
-	return percent
 }
 
 // count looks at the whole history: rows that succeeded, and fires that had none of their own.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // MaxLength is the longest text that is read, in bytes. The longest expression
@@ -21,8 +20,7 @@ func appendInt(buf []byte, n int) []byte { return strconv.AppendInt(buf, int64(n
 // depend on the seed.
 func Parse(d *Dialect, text string) (*Expr, error) {
 	if d.macros && text != "" && text[0] == '@' {
-		macroExprs.Do(readMacros)
-		if e := macroExprs.byName[text]; e != nil {
+		if e := macroExprs[text]; e != nil {
 			return e, nil
 		}
 	}
@@ -161,23 +159,24 @@ func checkZone(zone string, column int) *Error {
 	return fault
 }
 
-// macroExprs has what the macros stand for, by their names. They are read once: a program may have thousands of jobs that are @daily.
-var macroExprs struct {
-	sync.Once // guards byName
-	byName    map[string]*Expr
-}
-
-func readMacros() {
-	macroExprs.byName = map[string]*Expr{}
+// macroExprs has what the macros stand for, by their names. Nothing writes to it, or to an Expr; a program may have thousands of jobs that
+// are @daily.
+var macroExprs = func() map[string]*Expr {
+	all := make(map[string]*Expr, len(macros))
 	d := Lookup(Crontab)
 	for _, m := range macros {
-		e := &Expr{dialect: d, never: true, text: reboot}
-		if m.fields != "" {
-			e, _ = parse(d, m.fields, "")
+		if m.fields == "" {
+			all[m.name] = &Expr{dialect: d, never: true, text: reboot}
+			continue
 		}
-		macroExprs.byName[m.name] = e
+		p := parser{e: &Expr{dialect: d}, d: d}
+		if err := p.columnsOf(words(nil, m.fields, 1), m.fields); err != nil {
+			panic(err) // a macro of the list above is no expression
+		}
+		all[m.name] = p.e
 	}
-}
+	return all
+}()
 
 // macro returns the expression a macro stands for.
 func macro(list []word) (*Expr, *Error) {
@@ -187,8 +186,7 @@ func macro(list []word) (*Expr, *Error) {
 		fault.Reason = "@every is an interval, not a cron expression; what fires so is an interval trigger with that length"
 		return nil, fault
 	}
-	macroExprs.Do(readMacros)
-	if e := macroExprs.byName[w.text]; e != nil {
+	if e := macroExprs[w.text]; e != nil {
 		if len(list) == 1 {
 			return e, nil
 		}

@@ -2,7 +2,7 @@ package memory
 
 const (
 	// pageRows is how many ids one page spans, chunkRows how many lie side by side: one row that stays keeps the memory of
-	// its chunk, 4.5 KiB, and the page's 256 bytes.
+	// its chunk, 4 KiB, and 1.5 more where a row of the chunk had extras, and the page's 304 bytes (64-bit).
 	pageBits  = 10
 	pageRows  = 1 << pageBits
 	chunkBits = 6

@@ -43,7 +43,7 @@ func runStateOf(word ruqi.RunState) (runState, error) {
 	return 0, ruqi.Invalid("/state", string(word), "a run has no such state")
 }
 
-// A run is a ruqi.Run in 72 bytes without a pointer: the garbage collector never looks at rows, and to write one needs no
+// A run is a ruqi.Run in 64 bytes without a pointer: the garbage collector never looks at rows, and to write one needs no
 // write barrier. What few rows have is in extras.
 type run struct {
 	id int64

@@ -64,7 +64,12 @@ func (r *report) add(id, spec string, idle bool) {
 	if !idle {
 		job.NextNominal, job.NextDue = &due, at(due)
 	}
-	_, _, err := r.EditJobs(r.t.Context(), ruqi.JobQuery{IDs: []string{id}}, func(time.Time, string, *ruqi.JobRecord, int) ruqi.Change {
+	r.edit(job)
+}
+
+func (r *report) edit(job *ruqi.JobRecord) {
+	r.t.Helper()
+	_, _, err := r.EditJobs(r.t.Context(), ruqi.JobQuery{IDs: []string{job.ID}}, func(time.Time, string, *ruqi.JobRecord, int) ruqi.Change {
 		return ruqi.Change{Job: job}
 	})
 	if err != nil {
@@ -144,6 +149,9 @@ func TestJobsCanBeReadAsTheOriginalHadThem(t *testing.T) {
 	r.add("g", "{\"trigger\":{\"kind\":\"cron\",\"expr\":\"\xff\"}}", true) // no UTF-8
 	r.add("h", `{"trigger":7}`, true)
 	r.add("i", `{"trigger":{"kind":[1]}}`, true)
+	due := r.clock.now()
+	r.edit(&ruqi.JobRecord{ID: "j", Name: "name of j", State: ruqi.JobActive, Pool: "default", Needs: "x", MaxInstances: 1, Version: 1,
+		Spec: []byte(`{"trigger":{"kind":"all"}}`), NextDue: at(due)}) // NextDue alone is no fire time
 	r.want("the jobs", r.rows(`SELECT concat_ws('|', id, next_run_time, encode(job_state, 'escape'), job_lock, job_name, job_trigger, job_rule, u_time, c_time) FROM ruqi_jobs ORDER BY id`),
 		`a|1796115600.123456|{"trigger":{"kind":"cron","expr":"30 2 * * *","zone":"UTC"}}|t|name of a|cron|30 2 * * *|2026-12-01 08:00:00|2026-12-01 08:00:00`,
 		`b|1796112000.123456|{"trigger":{"kind":"interval","every":"90s"}}|f|name of b|interval|90s|2026-12-01 08:00:00|2026-12-01 08:00:00`,
@@ -153,7 +161,8 @@ func TestJobsCanBeReadAsTheOriginalHadThem(t *testing.T) {
 		`f|[]|f|name of f|2026-12-01 08:01:00|2026-12-01 08:01:00`,
 		`g|{"trigger":{"kind":"cron","expr":"\377"}}|f|name of g|2026-12-01 08:01:00|2026-12-01 08:01:00`,
 		`h|{"trigger":7}|f|name of h|7|2026-12-01 08:01:00|2026-12-01 08:01:00`,
-		`i|{"trigger":{"kind":[1]}}|f|name of i|[1]|{"kind":[1]}|2026-12-01 08:01:00|2026-12-01 08:01:00`)
+		`i|{"trigger":{"kind":[1]}}|f|name of i|[1]|{"kind":[1]}|2026-12-01 08:01:00|2026-12-01 08:01:00`,
+		`j|{"trigger":{"kind":"all"}}|f|name of j|all|{"kind":"all"}|2026-12-01 08:01:00|2026-12-01 08:01:00`)
 }
 
 func TestHistoryCanBeReadAsTheOriginalHadIt(t *testing.T) {

@@ -77,8 +77,10 @@ func TestJobsCanBeReadAsTheOriginalHadThem(t *testing.T) {
 	}
 	idle := spec("d", `{"trigger":{"kind":"date","at":"2026-12-24T18:00:00+01:00"}}`)
 	idle.NextDue, idle.NextNominal = nil, nil
+	searched := spec("g", `{"trigger":{"kind":"all"}}`)
+	searched.NextNominal = nil // NextDue alone is no fire time
 	add(t, s, spec("a", `{"trigger":{"kind":"cron","expr":"30 2 * * *","zone":"UTC"}}`), spec("b", `{"trigger":{"kind":"interval","every":"90s"}}`),
-		spec("c", `{"trigger":{"kind":"any","of":[1, 2]}}`), idle, spec("e", `{"trigger":`), spec("f", `[]`))
+		spec("c", `{"trigger":{"kind":"any","of":[1, 2]}}`), idle, spec("e", `{"trigger":`), spec("f", `[]`), searched)
 	if running(t, s, beat(t, s, "one")).JobID != "a" {
 		t.Fatal("another job than a runs")
 	}
@@ -90,6 +92,7 @@ func TestJobsCanBeReadAsTheOriginalHadThem(t *testing.T) {
 		`{"c_time":"2026-12-01 08:00:00","id":"d","job_lock":0,"job_name":"name of d","job_rule":"2026-12-24T18:00:00+01:00","job_state":"{\"trigger\":{\"kind\":\"date\",\"at\":\"2026-12-24T18:00:00+01:00\"}}","job_trigger":"date","next_run_time":null,"u_time":"2026-12-01 08:00:00"}`,
 		`{"c_time":"2026-12-01 08:00:00","id":"e","job_lock":0,"job_name":"name of e","job_rule":null,"job_state":"{\"trigger\":","job_trigger":null,"next_run_time":1796112000.123456,"u_time":"2026-12-01 08:00:00"}`,
 		`{"c_time":"2026-12-01 08:00:00","id":"f","job_lock":0,"job_name":"name of f","job_rule":null,"job_state":"[]","job_trigger":null,"next_run_time":1796112000.123456,"u_time":"2026-12-01 08:00:00"}`,
+		`{"c_time":"2026-12-01 08:00:00","id":"g","job_lock":0,"job_name":"name of g","job_rule":"{\"kind\":\"all\"}","job_state":"{\"trigger\":{\"kind\":\"all\"}}","job_trigger":"all","next_run_time":null,"u_time":"2026-12-01 08:00:00"}`,
 	} {
 		if i >= len(all) {
 			t.Fatalf("only %d jobs", len(all))

@@ -1,6 +1,7 @@
 package daycal
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -16,6 +17,7 @@ type event struct {
 	start     stamp
 	end       stamp
 	lasts     time.Duration
+	tooLong   string // a DURATION past longest
 	rules     []string
 	rdates    []stamp
 	exdates   []stamp
@@ -107,7 +109,9 @@ func (e *event) read(l line, zones *zones) (err error) {
 	case "DTEND":
 		e.end, err = parseStamp(l.value, zone)
 	case "DURATION":
-		e.lasts, err = parseDuration(l.value)
+		if e.lasts, err = parseDuration(l.value); errors.Is(err, errTooLong) {
+			e.tooLong, err = clip(l.value), nil // finish tells it, with the name of the event
+		}
 	case "RRULE":
 		e.rules = append(e.rules, strings.TrimSuffix(strings.TrimSpace(l.value), ";"))
 	case "EXRULE":
@@ -144,6 +148,9 @@ func readStamps(list []stamp, text string, zone *time.Location) ([]stamp, error)
 func (e *event) finish(file *time.Location) error {
 	if !e.start.given {
 		return fmt.Errorf("the event has no DTSTART")
+	}
+	if e.tooLong != "" {
+		return fmt.Errorf("DURATION: %q is longer than %d days", e.tooLong, maxLength)
 	}
 	if e.zone = e.start.zone; e.zone == nil || !e.start.timed {
 		e.zone = file
@@ -308,7 +315,12 @@ func parseOffset(text string) (seconds int, ok bool) {
 	return seconds, true
 }
 
-// parseDuration reads P1W, P1D, PT1H30M, P1DT12H.
+// longest is the longest DURATION: what is longer touches more than maxLength days, whenever it begins.
+const longest = maxLength * 24 * time.Hour
+
+var errTooLong = errors.New("longer than the longest event")
+
+// parseDuration reads P1W, P1D, PT1H30M, P1DT12H. The error is errTooLong for what is longer than longest.
 func parseDuration(text string) (time.Duration, error) {
 	invalid := fmt.Errorf("%q is not a length such as P1D or PT1H30M", clip(text))
 	rest, ok := strings.CutPrefix(strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(text)), "+"), "P")
@@ -319,24 +331,30 @@ func parseDuration(text string) (time.Duration, error) {
 		"W": 7 * 24 * time.Hour, "D": 24 * time.Hour, "TH": time.Hour, "TM": time.Minute, "TS": time.Second,
 	}
 	var total time.Duration
-	inTime := ""
+	inTime, tooLong := "", false
 	for rest != "" {
 		if rest[0] == 'T' && inTime == "" {
 			inTime, rest = "T", rest[1:]
 			continue
 		}
 		digits := len(rest) - len(strings.TrimLeft(rest, "0123456789"))
-		const mostDigits = 6 // 99,999 weeks are far past maxLength
-		if digits == 0 || digits > mostDigits || digits == len(rest) {
+		if digits == 0 || digits == len(rest) {
 			return 0, invalid
 		}
-		n, err := strconv.Atoi(rest[:digits])
+		n, err := strconv.ParseInt(rest[:digits], 10, 64)
 		unit, known := units[inTime+rest[digits:digits+1]]
-		if err != nil || !known {
+		switch {
+		case !known:
 			return 0, invalid
+		case err != nil || n > int64((longest-total)/unit): // digits alone fail for their number only
+			tooLong = true
+		default:
+			total += time.Duration(n) * unit
 		}
-		total += time.Duration(n) * unit
 		rest = rest[digits+1:]
+	}
+	if tooLong {
+		return 0, errTooLong
 	}
 	return total, nil
 }

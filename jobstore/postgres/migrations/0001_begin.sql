@@ -216,12 +216,12 @@ BEGIN
 END $$;
 
 -- Jobs and history with the columns of the original service's tables, for reports that read those. A
--- table of such a name is left alone. Times are in UTC.
+-- table of such a name is left alone. Times are in UTC. next_due without next_nominal is no fire time, but when the search for one goes on.
 DO $do$
 BEGIN
   IF to_regclass('ruqi_jobs') IS NULL THEN
     CREATE VIEW ruqi_jobs AS
-      SELECT j.id, extract(epoch FROM j.next_due)::double precision AS next_run_time, d.spec AS job_state,
+      SELECT j.id, CASE WHEN j.next_nominal IS NOT NULL THEN extract(epoch FROM j.next_due)::double precision END AS next_run_time, d.spec AS job_state,
         EXISTS (SELECT FROM rq_run r WHERE r.job_id = j.id AND r.state < 2 AND r.state = 1) AS job_lock,
         d.name AS job_name, s.spec -> 'trigger' ->> 'kind' AS job_trigger,
         CASE s.spec -> 'trigger' ->> 'kind'

@@ -9,9 +9,9 @@ ALTER TABLE rq_instance ADD COLUMN clock_offset INTEGER;
 
 -- Jobs and history with the columns of the original service's tables, for reports that read those. A
 -- table of such a name is left alone. They are written for SQLite 3.9 and newer: a view that an older sqlite3 program
--- cannot parse would keep it from the whole file.
+-- cannot parse would keep it from the whole file. next_due without next_nominal is no fire time, but when the search for one goes on.
 CREATE VIEW IF NOT EXISTS ruqi_jobs AS
-  SELECT j.id AS id, j.next_due / 1000000.0 AS next_run_time, j.spec AS job_state,
+  SELECT j.id AS id, CASE WHEN j.next_nominal IS NOT NULL THEN j.next_due / 1000000.0 END AS next_run_time, j.spec AS job_state,
     EXISTS (SELECT 1 FROM rq_run r WHERE r.job_id = j.id AND r.state < 2 AND r.state = 1) AS job_lock,
     j.name AS job_name, json_extract(j.known, '$.trigger.kind') AS job_trigger,
     CASE json_extract(j.known, '$.trigger.kind')
@@ -21,7 +21,7 @@ CREATE VIEW IF NOT EXISTS ruqi_jobs AS
       ELSE json_extract(j.known, '$.trigger') END AS job_rule,
     strftime('%Y-%m-%d %H:%M:%S', j.updated / 1000000, 'unixepoch') AS u_time,
     strftime('%Y-%m-%d %H:%M:%S', j.created / 1000000, 'unixepoch') AS c_time
-  FROM (SELECT j.id, j.next_due, d.name, d.created, d.updated, CAST(d.spec AS TEXT) AS spec,
+  FROM (SELECT j.id, j.next_nominal, j.next_due, d.name, d.created, d.updated, CAST(d.spec AS TEXT) AS spec,
       CASE WHEN json_valid(CAST(d.spec AS TEXT)) THEN CAST(d.spec AS TEXT) END AS known
     FROM rq_job j JOIN rq_definition d ON d.seq = j.seq) j;
 
