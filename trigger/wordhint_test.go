@@ -95,3 +95,18 @@ func TestWhatOtherKindsSayIsAnsweredWithThatKind(t *testing.T) {
 		}
 	}
 }
+
+func TestAMisspelledStepOfACalendarIsToldAndNotAMissingOne(t *testing.T) {
+	for _, c := range []struct{ data, want string }{
+		{`{"kind":"calendar","month":2}`, "month: unknown member; write months for the step; the month of the first date is that of start"},
+		{`{"kind":"calendar","day":15}`, "day: unknown member; write days for the step; the day of the first date is that of start"},
+		{`{"kind":"calendar","Weeks":2,"hour":9}`, "Weeks: unknown member; write weeks"},
+		{`{"kind":"calendar","dasy":2,"hour":24}`, "dasy: unknown member; write days; hour: 24 is out of range (0-23)"},
+		{`{"kind":"calendar","hours":9}`, "hours: unknown member; write hour; days: interval: there is no step; give years, months, weeks or days of more than zero"},
+	} {
+		_, err := decode([]byte(c.data))
+		if err == nil || err.Error() != c.want {
+			t.Errorf("%s: got %v, want %s", c.data, err, c.want)
+		}
+	}
+}
