@@ -312,17 +312,21 @@ func DecodeCalendar(data []byte) (ruqi.Trigger, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := newCalendar(CalendarOptions{
+	o := CalendarOptions{
 		Years: d.number("years", 1), Months: d.number("months", 1), Weeks: d.number("weeks", 1), Days: d.number("days", 1),
 		Hour: d.number("hour", 0), Minute: d.number("minute", 0), Second: d.number("second", 0),
 		Zone: d.zone(), StartText: d.text("start"), EndText: d.text("end"), Gap: Gap(d.text("gap")), Fold: Fold(d.text("fold")),
-	})
+	}
+	if d.misspelled(calendarMembers, "years", "months", "weeks", "days") && o.Years == 0 && o.Months == 0 && o.Weeks == 0 && o.Days == 0 {
+		o.Days = 1 // what should have been the step has been spoken of
+	}
+	t := newCalendar(o)
 	d.faults.Merge("", t.fault)
 	if anchor := d.anchor(t.term.start.kind != edgeNone); anchor != none && t.fault == nil {
 		t.anchor = anchor
 		t.wind()
 	}
-	d.Done("kind", "years", "months", "weeks", "days", "hour", "minute", "second", "anchor", "zone", "gap", "fold", "start", "end")
+	d.Done(calendarMembers...)
 	if err := d.faults.Err(); err != nil {
 		return nil, err
 	}

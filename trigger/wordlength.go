@@ -109,6 +109,9 @@ func (r *wordReader) part() (int64, error) {
 	at := *r
 	text, ok := r.digits()
 	if !ok {
+		if err := r.lengthHint(); err != nil {
+			return 0, err
+		}
 		return 0, r.fail(acceptedLength)
 	}
 	r.rest = r.rest[1:]

@@ -131,7 +131,11 @@ func (r *wordReader) readWeeksOn(s *saying, n int64) error {
 	at := *r
 	on, ok := r.weekday()
 	if !ok {
-		return r.fail("weekday, monday … sunday", weekdayWords...)
+		known := weekdayWords
+		if n > 1 { // weeks are counted from one of them
+			known = weekdayNames[:]
+		}
+		return r.fail("weekday, monday … sunday", known...)
 	}
 	if n == 1 {
 		s.form, s.length, s.on = formWeekdays, 0, on

@@ -6,6 +6,9 @@ func nearest(wrong string, known []string) string {
 	if wrong == "" {
 		return ""
 	}
+	if _, ok := adverbs[wrong]; ok {
+		return "" // weekly is not weekday
+	}
 	for _, right := range known {
 		d := distance(wrong, right)
 		// Two slips are too many in a short word.

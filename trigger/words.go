@@ -102,6 +102,9 @@ func (r *wordReader) fail(wanted string, known ...string) *wordError {
 	if len(r.rest) > 0 {
 		e.column, e.read = r.rest[0].column, r.rest[0].text
 		e.instead = nearest(e.read, known)
+		if (e.read == "weekend" || e.read == "weekends") && slices.Contains(known, "weekday") {
+			e.instead = "saturday and sunday"
+		}
 	}
 	return e
 }
@@ -165,16 +168,24 @@ func readWords(text string) (s saying, until string, err error) {
 	case r.skip("at"):
 		err = r.readAt(&s)
 	default:
-		if !r.skip("every") && nearest(r.peek(), []string{"every"}) != "" {
+		every := r.skip("every")
+		if !every && nearest(r.peek(), []string{"every"}) != "" {
 			return s, "", r.fail(acceptedFirst, "every")
 		}
-		err = r.readEvery(&s)
+		if err = r.beginning(every); err == nil {
+			err = r.readEvery(&s)
+		}
 	}
 	if err == nil && r.peek() == "until" {
 		until, err = r.readUntil(&s)
 	}
 	if err == nil && len(r.rest) > 0 {
 		err = r.rests(&s)
+	}
+	if err != nil {
+		if better := elsewhere(words(text)); better != nil {
+			err = better
+		}
 	}
 	return s, until, err
 }
@@ -352,6 +363,8 @@ func (r *wordReader) time() (int32, error) {
 		e := r.fail("HH:MM or HH:MM:SS, such as 13:15, or 9am")
 		if text, ok := r.digits(); ok && len(text) < 3 && hour <= 23 && !apart {
 			e.instead = fmt.Sprintf("%02d:00", hour)
+		} else if at := r.spelled(); at != "" {
+			e.instead = at
 		}
 		return 0, e
 	}

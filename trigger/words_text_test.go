@@ -54,7 +54,7 @@ func TestWordsWithTwoReadingsAreRefused(t *testing.T) {
 		{"every 2 weeks on monday and friday", "weeks are counted from one weekday"}, {"every 2 weeks on weekdays", "weeks are counted from one weekday"},
 		{"every 2 mondays", "say every monday at 13:15, or every 2 weeks on monday at 13:15, at column 7"}, {"every 2 weeks on mundays", "; write monday, at column 18"},
 		{"every munday", "; write monday, at column 7"}, {"every month on the 32nd", "a month has no day 32 (accepted: 1-31), at column 20"}, {"every month on the 3th", "; write 3rd, at column 20"},
-		{"every month on the first monday", "(accepted: a day of the month, such as 15th, or last day), at column 20"}, {"every month on the last friday", "(accepted: day), at column 25"},
+		{"every month on the first monday", "kind cron, 0 9 * * mon#1, at column 20"}, {"every month on the last friday", "kind cron, 0 9 * * friL, at column 20"},
 		{"every year on february 30", "February has no day 30, so this would never fire, at column 15"}, {"every year on the 31st of april", "April has no day 31"},
 		{"every year on marhc 15", "; write march, at column 15"}, {"every year on 15", "(accepted: january … december), at column 17"}, {"every year on the 15th of marhc", "; write march, at column 27"},
 		{"every 1 to 2 months", "a month has no fixed length"}, {"in 2 months", "a month has no fixed length"}, {"every 1.5us", "a whole number of microseconds"}, {"every 0s", "more than zero, at column 7"},

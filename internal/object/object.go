@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -299,6 +300,17 @@ func (o *Object) Done(accepted ...string) {
 			o.report(Pointer(m.Name), string(m.Value), "unknown member; %s", list(accepted))
 		}
 	}
+}
+
+// Unknown returns the names of the members that are none of those accepted, in their order.
+func (o *Object) Unknown(accepted ...string) []string {
+	var names []string
+	for _, m := range o.members {
+		if !slices.Contains(accepted, m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	return names
 }
 
 func list(words []string) string {
