@@ -176,6 +176,9 @@ func (a *app) readCalendar(files []string) (json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
+		if strings.EqualFold(filepath.Ext(name), ".ics") && !isCalendarFile(data) && !beginsJSON(withoutMark(data)) {
+			return nil, usage("%s: not an iCalendar file: it does not begin with BEGIN:VCALENDAR", shownInput(name))
+		}
 		if texts[i], err = asJSON(name, data); err != nil {
 			return nil, usage("%s: %v", shownInput(name), err)
 		}
@@ -203,11 +206,27 @@ func (a *app) readCalendar(files []string) (json.RawMessage, error) {
 
 // asJSON turns YAML into JSON; what is not YAML by its name and its first byte stays as it is.
 func asJSON(name string, data []byte) ([]byte, error) {
-	text := bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+	text := withoutMark(data)
 	switch ext := strings.ToLower(filepath.Ext(name)); {
 	case ext == ".yaml" || ext == ".yml":
-	case ext == ".json" || ext == ".ics", bytes.HasPrefix(text, []byte("{")), bytes.HasPrefix(text, []byte("[")), bytes.HasPrefix(bytes.ToUpper(text[:min(len(text), 15)]), []byte("BEGIN:VCALENDAR")):
+	case ext == ".json" || ext == ".ics", beginsJSON(text), isCalendarFile(data):
 		return data, nil
 	}
 	return yaml.YAMLToJSON(data)
+}
+
+// withoutMark is a text without the mark of its byte order, which some programs put in front, and blanks around it.
+func withoutMark(data []byte) []byte {
+	return bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+}
+
+// isCalendarFile reports whether a text is an iCalendar file, by how it begins.
+func isCalendarFile(data []byte) bool {
+	const begin = "BEGIN:VCALENDAR"
+	text := withoutMark(data)
+	return len(text) >= len(begin) && strings.EqualFold(string(text[:len(begin)]), begin)
+}
+
+func beginsJSON(text []byte) bool {
+	return bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("["))
 }

@@ -79,6 +79,10 @@ func TestWrongFilesOfCalendarsAreTold(t *testing.T) {
 		{"a.json", `{"dates":["2026-01-01"`, "a.json: "},
 		{"a.yaml", "dates: [\n", "a.yaml: "},
 		{"a.ics", "BEGIN:VCALENDAR\r\n", "a.ics: "},
+		{"b.ics", "VERSION:2.0\r\nPRODID:x\r\n", "b.ics: not an iCalendar file: it does not begin with BEGIN:VCALENDAR\n"},
+		{"c.ICS", "hello", "c.ICS: not an iCalendar file: it does not begin with BEGIN:VCALENDAR\n"},
+		{"d.ics", "", "d.ics: not an iCalendar file: it does not begin with BEGIN:VCALENDAR\n"},
+		{"days", "VERSION:2.0\r\nPRODID:x\r\n", "days: not an iCalendar file: it does not begin with BEGIN:VCALENDAR; nor is it JSON"},
 	} {
 		path := write(t, c.name, c.text)
 		got := run(t, nil, "", "calendar", "put", "x", path)

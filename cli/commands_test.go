@@ -162,7 +162,7 @@ func TestAFileOfCommandsTakesEveryMember(t *testing.T) {
 	if err := os.WriteFile(file, []byte(strings.Replace(text, `"022"`, "022", 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.fails(2, `task.umask: 022 was read as the number 18; write 18, or "022" in quotes`, "job", "add", "--file", file, "--on-conflict", "replace")
+	s.fails(2, `task.umask: not a text such as "022"; 022 was read as a number, in quotes, "022", it is a text`, "job", "add", "--file", file, "--on-conflict", "replace")
 }
 
 func TestCommandsHaveNothingOfWhatTheServiceWasGivenOpen(t *testing.T) {

@@ -88,6 +88,28 @@ func TestCronJobsOfKubernetesAreTakenOver(t *testing.T) {
 	s.fails(2, "no such file", "import", "k8s", file("none.yaml"))
 }
 
+// What a dry run says is what the import says, line by line.
+func TestADryRunOfCronJobsRefusesWhatTheImportRefuses(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC")
+	job := func(name, spec string) string {
+		return "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: " + name + "}\nspec: {" + spec + ", jobTemplate: {spec: {template: {spec: {containers: [{name: a, command: [echo, a]}]}}}}}\n"
+	}
+	file := tableOf(t, "jobs.yaml", job("late", "schedule: '0 25 * * *'")+"---\n"+"kind: Pod\n---\n"+job("typo", "schedule: '0 9 * * *', timeZone: Europe/Berlyn")+
+		"---\n"+job("odd", "schedule: '@every soon'")+"---\n"+job("good", "schedule: '0 9 * * *', successfulJobsHistoryLimit: 3")+"---\n"+job("two", "schedule: '0 9 * * *', concurrencyPolicy: Maybe"))
+	dry, real := s.ruqi("import", "k8s", "--dry-run", file), s.ruqi("import", "k8s", file)
+	if dry.status != 1 || real.status != 1 || dry.errors != real.errors || !strings.HasPrefix(dry.out, "id: good\n") && !strings.Contains(dry.out, "\nid: good\n") || strings.Contains(dry.out, "late") {
+		t.Errorf("a dry run: exit %d\n%s%s\nthe import: exit %d\n%s%s", dry.status, dry.out, dry.errors, real.status, real.out, real.errors)
+	}
+	lines := strings.Split(dry.errors, "\n")
+	for i, want := range []string{
+		":1: CronJob late: schedule: ", ":6: Pod: not a CronJob", `:8: CronJob typo: timeZone: there is no zone "Europe/Berlyn"`, ":13: CronJob odd: schedule: ", ":18: good: history limits", ":23: CronJob two: concurrencyPolicy is",
+	} {
+		if i >= len(lines) || !strings.HasPrefix(lines[i], "ruqi: "+file+want) {
+			t.Errorf("line %d does not say %q:\n%s", i, want, dry.errors)
+		}
+	}
+}
+
 // lastRun starts a run of the job, waits for its end, and returns its id.
 func lastRun(s *service, job string) string {
 	s.t.Helper()

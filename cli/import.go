@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"unicode"
 	"unicode/utf16"
 
@@ -18,6 +20,9 @@ import (
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/cli/kubernetes"
+	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/standard"
+	"github.com/ruqi-dev/ruqi/wire"
 )
 
 func (a *app) importCommand() *cobra.Command {
@@ -45,19 +50,21 @@ func (a *app) importKubernetesCommand() *cobra.Command {
 				}
 			}
 			var all kubernetes.Result
-			for _, name := range files {
+			shown := make([]string, len(files))
+			for i, name := range files {
+				shown[i] = shownInput(name)
 				data, err := a.readInput(name)
 				if err != nil {
 					return err
 				}
-				r, err := kubernetes.Read(shownInput(name), data, kubernetes.Options{Zone: zone})
+				r, err := kubernetes.Read(shown[i], data, kubernetes.Options{Zone: zone})
 				if err != nil {
 					return usage("%v", err)
 				}
 				all.Jobs, all.Skipped, all.Refused = append(all.Jobs, r.Jobs...), append(all.Skipped, r.Skipped...), append(all.Refused, r.Refused...)
 			}
 			refuseTwins(&all)
-			return a.importJobs(cmd.Context(), all, dryRun)
+			return a.importJobs(cmd.Context(), shown, all, dryRun)
 		},
 	}
 	cmd.Flags().StringVar(&zone, "tz", "", "`zone` of CronJobs that name none, an IANA name (default: the service's)")
@@ -111,61 +118,99 @@ func shownInput(name string) string {
 // errNotAll makes the exit status tell that not everything was taken; what it was has been said.
 var errNotAll = errors.New("not all could be taken over")
 
-// importJobs adds what was found, and says of the rest why not.
-func (a *app) importJobs(ctx context.Context, found kubernetes.Result, dryRun bool) error {
-	for _, line := range found.Skipped {
-		a.say("%s", line)
-	}
+// importJobs adds what was found, and says of the rest why not. Files are those that it was found in, as people are told of them.
+func (a *app) importJobs(ctx context.Context, files []string, found kubernetes.Result, dryRun bool) error {
 	refused := len(found.Refused)
-	for _, line := range found.Refused {
-		a.say("%s", line)
-	}
+	told := slices.Concat(found.Skipped, found.Refused)
 	for _, job := range found.Jobs {
 		for _, n := range job.Notes {
-			a.say("%s: %s: %s", job.Where, job.Definition["id"], n)
+			told = append(told, fmt.Sprintf("%s: %s: %s", job.Where, job.Definition["id"], n))
+		}
+	}
+	definitions := make([]json.RawMessage, len(found.Jobs))
+	for i, job := range found.Jobs {
+		var err error
+		if definitions[i], err = encode(job.Definition); err != nil {
+			return err
+		}
+	}
+	var outcomes []outcome
+	var failed error
+	if dryRun {
+		outcomes = tryDefinitions(definitions)
+	} else if len(definitions) > 0 {
+		var c *client.Client
+		if c, failed = a.connect(); failed == nil {
+			defer c.Close()
+			outcomes, failed = addInBatches(ctx, c, definitions, func(int) ruqi.OnConflict { return ruqi.Replace })
 		}
 	}
 	var jobs []ruqi.Job
 	var done []string
-	if dryRun {
-		for i, job := range found.Jobs {
-			if err := a.printDocument(job.Definition, i == 0); err != nil {
-				return err
+	var good []map[string]any
+	for i, o := range outcomes {
+		var invalid *ruqi.InvalidError
+		switch {
+		case errors.As(o.fault, &invalid):
+			for _, f := range invalid.Faults {
+				told = append(told, found.Jobs[i].Fault(f))
 			}
+			refused++
+		case dryRun:
+			good = append(good, found.Jobs[i].Definition)
+		case o.how != "":
+			jobs, done = append(jobs, o.job), append(done, o.how)
 		}
-	} else if len(found.Jobs) > 0 {
-		c, err := a.connect()
-		if err != nil {
+	}
+	for _, line := range inOrder(told, files) {
+		a.say("%s", line)
+	}
+	for i, definition := range good {
+		if err := a.printDocument(definition, i == 0); err != nil {
 			return err
 		}
-		defer c.Close()
-		definitions := make([]json.RawMessage, len(found.Jobs))
-		for i, job := range found.Jobs {
-			if definitions[i], err = encode(job.Definition); err != nil {
-				return err
-			}
+	}
+	if !dryRun && len(definitions) > 0 {
+		if outcomes != nil {
+			failed = errors.Join(failed, a.printChanged(jobs, done...))
 		}
-		outcomes, failed := addInBatches(ctx, c, definitions, func(int) ruqi.OnConflict { return ruqi.Replace })
-		for i, o := range outcomes {
-			var invalid *ruqi.InvalidError
-			switch {
-			case errors.As(o.fault, &invalid):
-				for _, f := range invalid.Faults {
-					a.say("%s: CronJob %s: %s: %s", found.Jobs[i].Where, found.Jobs[i].Definition["id"], f.Pointer, f.Message)
-				}
-				refused++
-			case o.how != "":
-				jobs, done = append(jobs, o.job), append(done, o.how)
-			}
-		}
-		if err := errors.Join(failed, a.printChanged(jobs, done...)); err != nil {
-			return err
+		if failed != nil {
+			return failed
 		}
 	}
 	if refused > 0 {
 		return errNotAll
 	}
 	return nil
+}
+
+// tryDefinitions reads definitions as the service would: what is wrong with each is its outcome.
+func tryDefinitions(definitions []json.RawMessage) []outcome {
+	registry := standard.Registry(standard.Options{})
+	outcomes := make([]outcome, len(definitions))
+	for i, text := range definitions {
+		_, outcomes[i].fault = wire.DecodeNew(registry, text)
+	}
+	return outcomes
+}
+
+// inOrder sorts lines FILE:LINE: … by their places.
+func inOrder(lines, files []string) []string {
+	place := func(line string) [2]int {
+		for i, file := range files {
+			if rest, is := strings.CutPrefix(line, file+":"); is {
+				digits, _, _ := strings.Cut(rest, ":")
+				if n, err := strconv.Atoi(digits); err == nil {
+					return [2]int{i, n}
+				}
+			}
+		}
+		return [2]int{len(files)}
+	}
+	return slices.SortedStableFunc(slices.Values(lines), func(one, other string) int {
+		a, b := place(one), place(other)
+		return slices.Compare(a[:], b[:])
+	})
 }
 
 // say tells of something on standard error. What it says may come from files of others.

@@ -155,7 +155,7 @@ func (a *app) jobAddCommand() *cobra.Command {
 				def["state"] = string(ruqi.JobPaused)
 			}
 			if t, _ := def["trigger"].(members); t == nil || t["kind"] == nil {
-				return usage("when? give one of --cron, --every and --at")
+				return usage("when? give one of --cron, --every, --at and --trigger")
 			}
 			if t, _ := def["task"].(members); t == nil || t["kind"] == nil {
 				return usage("what? give --command, or a program and its arguments after --, or --webhook")

@@ -22,14 +22,17 @@ const asksService = "It needs no service, but for --job,\nand for the calendars 
 // namedCalendars are those of one command: from files, else from the service, which is asked for each when a trigger names it.
 type namedCalendars struct {
 	given map[string]*daycal.Calendar
+	named map[string]bool                          // by the trigger, in what could be read of it
 	ask   func(name string) (ruqi.Calendar, error) // the service
 	// err is what went wrong with the service or with what it sent, told in the place of what the trigger would say of it.
 	err error
+	// missing is set when the service has none of a name.
+	missing bool
 }
 
 // calendars returns the calendars that a trigger may name, those of --calendar read.
 func (f *triggerFlags) calendars(ctx context.Context, a *app) (*namedCalendars, error) {
-	source := &namedCalendars{given: map[string]*daycal.Calendar{}, ask: func(name string) (ruqi.Calendar, error) { return a.findCalendar(ctx, name) }}
+	source := &namedCalendars{given: map[string]*daycal.Calendar{}, named: map[string]bool{}, ask: func(name string) (ruqi.Calendar, error) { return a.findCalendar(ctx, name) }}
 	files := map[string][]string{}
 	for _, text := range f.files {
 		name, file, found := strings.Cut(text, "=")
@@ -54,11 +57,13 @@ func (f *triggerFlags) calendars(ctx context.Context, a *app) (*namedCalendars, 
 
 // Calendar implements trigger.CalendarSource.
 func (s *namedCalendars) Calendar(name string) (*daycal.Calendar, int64, error) {
+	s.named[name] = true
 	if days, given := s.given[name]; given {
 		return days, 0, nil
 	}
 	found, err := s.ask(name)
 	if errors.Is(err, ruqi.ErrNotFound) {
+		s.missing = true
 		return nil, 0, err
 	}
 	if err == nil {
@@ -70,6 +75,19 @@ func (s *namedCalendars) Calendar(name string) (*daycal.Calendar, int64, error) 
 	}
 	s.err = err
 	return nil, 0, err
+}
+
+// checkUsed refuses calendars that were given and that the trigger does not name: one is often a name with a slip in it.
+func (s *namedCalendars) checkUsed(faults *ruqi.Faults) {
+	names := "it names none"
+	if len(s.named) > 0 {
+		names = "it names " + strings.Join(slices.Sorted(maps.Keys(s.named)), ", ")
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.given)) {
+		if !s.named[name] {
+			faults.Add("/flags/calendar", name, "the trigger names no calendar %q; %s", name, names)
+		}
+	}
 }
 
 // findCalendar asks the service for a calendar that a trigger names.
@@ -115,7 +133,12 @@ func (f *triggerFlags) readJob(ctx context.Context, a *app, source *namedCalenda
 	}
 	registry := standard.Registry(standard.Options{Calendars: source})
 	read, err := registry.DecodeTrigger(text)
+	if err == nil || source.err != nil || source.missing {
+		source.checkUsed(faults)
+	}
 	switch {
+	case faults.Err() != nil:
+		return nil, nil
 	case source.err != nil:
 		return nil, source.err
 	case err != nil:

@@ -105,10 +105,16 @@ func (f *triggerFlags) read(ctx context.Context, a *app, args []string, faults *
 		}
 		read, err = trigger.Parse(f.kind, text, o)
 	}
-	if source.err != nil {
+	// A trigger that cannot be read may name more than was seen; of one whose calendar is not there the name has a slip in it.
+	if err == nil || source.err != nil || source.missing {
+		source.checkUsed(faults)
+	}
+	if source.err != nil && faults.Err() == nil {
 		return nil, source.err
 	}
-	faults.Merge("", err)
+	if source.err == nil {
+		faults.Merge("", err)
+	}
 	return read, nil
 }
 

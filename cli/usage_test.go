@@ -44,6 +44,7 @@ func TestMistakesAreToldInOneStyle(t *testing.T) {
 		{"ruqi: --at: \"2026-13-01\" is no time; accepted are 2026-12-01, ", []string{"job", "add", "x", "--at", "2026-13-01", "--command", "true"}},
 		{"ruqi: --start: \"soon\" is no time; accepted are 2026-12-01, ", with("--start", "soon")},
 		{"ruqi: --end: \"soon\" is no time; accepted are 2026-12-01, ", []string{"job", "modify", "x", "--end", "soon"}},
+		{"ruqi: when? give one of --cron, --every, --at and --trigger\n", []string{"job", "add", "x", "--command", "true"}},
 		{"ruqi: --job: empty", []string{"run", "list", "--job", ""}},
 		{"ruqi: ID: empty", []string{"job", "add", "", "--every", "1h", "--command", "true"}},
 		{"ruqi: --id: empty", []string{"job", "add", "--id", "", "--every", "1h", "--command", "true"}},

@@ -26,6 +26,9 @@ func TestATriggerThatNamesACalendarIsAskedOfTheService(t *testing.T) {
 	}
 	s.fails(2, `there is no calendar "moon"`, "next", strings.Replace(workdays, "holidays", "moon", 1))
 	own := write(t, "own.ics", bavaria)
+	s.fails(2, `the trigger names no calendar "holidays"; it names moon`, "next", "--calendar", "holidays="+own, strings.Replace(workdays, "holidays", "moon", 1))
+	s.ok("job", "add", "named", "--trigger", workdays, "--command", "true")
+	s.fails(2, `the trigger names no calendar "holidais"; it names holidays`, "next", "--job", "named", "--calendar", "holidais="+own)
 	file := s.ok("describe", "--calendar", "holidays="+own, workdays)
 	if file == s.ok("describe", workdays) || !strings.Contains(file, `calendar "holidays" (`) {
 		t.Errorf("with a file: %q", file)
@@ -43,6 +46,18 @@ func TestATriggerThatNamesACalendarIsAskedOfTheService(t *testing.T) {
 	}
 	if got := away("next", "--from", "2026-12-01", "-n", "1", "--tz", "UTC", `{"kind":"any","of":[{"kind":"cron","expr":"0 9 * * *"}]}`); got.status != 0 {
 		t.Errorf("without a calendar no service is needed: %+v", got)
+	}
+	for names, trigger := range map[string]string{"it names holidays": workdays, "it names none": "0 9 * * *"} {
+		for _, args := range [][]string{{"next"}, {"describe"}, {"explain"}} {
+			args = append(args, "--calendar", "holidais="+own, trigger)
+			if args[0] == "explain" {
+				args = append(args, "2026-12-25 09:00")
+			}
+			want := `--calendar: the trigger names no calendar "holidais"; ` + names
+			if got := away(args...); got.status != 2 || got.out != "" || !strings.Contains(got.errors, want) || strings.Count(got.errors, "\n") != 1 {
+				t.Errorf("%q: %+v, want %s", args, got, want)
+			}
+		}
 	}
 	for _, text := range []string{"holidays", "=x", "holidays="} {
 		if got := away("next", "--calendar", text, workdays); got.status != 2 || !strings.Contains(got.errors, "--calendar: ") {

@@ -84,17 +84,20 @@ func (d *Document) Check(registry *ruqi.Registry) []error {
 	if d.value == nil {
 		return d.faults // it is no job at all
 	}
-	text, err := d.Definition("", "")
+	// A number in the place of each that may have been meant as a text shows where a text is wanted.
+	meant := &Document{value: replaced(d.value, "", d.odd, json.Number("0")).(map[string]any)}
+	text, err := meant.Definition("", "")
 	if err != nil {
 		return []error{err}
 	}
+	read := d.faults[:len(d.faults):len(d.faults)]
 	own := &ruqi.InvalidError{}
 	if n := utf8.RuneCountInString(d.ID()); n > longestID { // it could not even be asked for
 		own.Faults = append(own.Faults, ruqi.Fault{Pointer: "/id", Message: fmt.Sprintf("%d characters; accepted are at most %d", n, longestID)})
 	}
 	invalid := &ruqi.InvalidError{}
 	if _, err = wire.DecodeNew(registry, text); err != nil && !errors.As(err, &invalid) {
-		return append(d.faults, d.Fault("", err.Error()))
+		return append(read, d.Fault("", err.Error()))
 	}
 	for _, f := range invalid.Faults {
 		part, member, _ := strings.Cut(strings.TrimPrefix(f.Pointer, "/"), "/")
@@ -106,11 +109,19 @@ func (d *Document) Check(registry *ruqi.Registry) []error {
 		if f.Pointer == "/id" && len(own.Faults) > 0 && own.Faults[0].Pointer == "/id" {
 			continue // its length is told
 		}
+		if slices.Contains(d.odd, f.Pointer) && strings.HasPrefix(f.Message, "not a text") {
+			read = slices.DeleteFunc(slices.Clone(read), func(err error) bool {
+				var fault *Fault
+				return errors.As(err, &fault) && fault.Pointer == f.Pointer // the number that it was read as helps nobody
+			})
+			own.Faults = append(own.Faults, f)
+			continue
+		}
 		if !d.hides(f.Pointer, d.unread) {
 			own.Faults = append(own.Faults, f)
 		}
 	}
-	return append(d.faults[:len(d.faults):len(d.faults)], d.Faults(own)...)
+	return append(read, d.Faults(own)...)
 }
 
 // hides reports whether a fault at the pointer may come of parts that could not be read or are left out: of what is there it does not.
@@ -146,6 +157,31 @@ func (d *Document) Rest(faults []error, name, value string) (definition json.Raw
 			return errors.As(err, &fault) && d.hides(fault.Pointer, out)
 		})
 	}, err == nil
+}
+
+// replaced is the value with another in place of the parts.
+func replaced(value any, pointer string, parts []string, with any) any {
+	if len(parts) == 0 {
+		return value
+	}
+	if slices.Contains(parts, pointer) {
+		return with
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for name, member := range v {
+			all[name] = replaced(member, pointer+object.Pointer(name), parts, with)
+		}
+		return all
+	case []any:
+		all := make([]any, len(v))
+		for i, item := range v {
+			all[i] = replaced(item, fmt.Sprintf("%s/%d", pointer, i), parts, with)
+		}
+		return all
+	}
+	return value
 }
 
 // without is the value with null in place of the parts. Of a list it is as long as it was, so that pointers stay.

@@ -26,7 +26,9 @@ type Document struct {
 	faults []error
 	// unread are the pointers of what could not be read: null stands in the value for them.
 	unread []string
-	notes  []string
+	// odd are those of unread that may have been meant as texts.
+	odd   []string
+	notes []string
 }
 
 // A place is where a part stands, and how it was written if it is a scalar.

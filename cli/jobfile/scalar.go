@@ -53,14 +53,17 @@ func (d *Document) readScalar(node ast.ScalarNode, pointer string) any {
 		noted.kind = truth
 		return n.Value
 	case *ast.InfinityNode, *ast.NanNode:
+		noted.kind = number
+		d.odd = append(d.odd, pointer)
 		d.wrong(pointer, "JSON has no such number")
 		return nil
 	case *ast.IntegerNode, *ast.FloatNode:
+		noted.kind = number
 		if !jsonNumber.MatchString(source) {
+			d.odd = append(d.odd, pointer)
 			d.wrong(pointer, "%s was read as the number %v; write %v, or \"%s\" in quotes for a text", source, node.GetValue(), node.GetValue(), source)
 			return nil
 		}
-		noted.kind = number
 		return json.Number(source)
 	case *ast.StringNode:
 		if t.Type == token.SingleQuoteType || t.Type == token.DoubleQuoteType {
@@ -73,6 +76,8 @@ func (d *Document) readScalar(node ast.ScalarNode, pointer string) any {
 			noted.kind = number
 			return json.Number(source)
 		case oddNumber.MatchString(source):
+			noted.kind = number
+			d.odd = append(d.odd, pointer)
 			d.wrong(pointer, "%s is a number to some and a text to others; write the number in plain digits, or \"%s\" in quotes for a text", source, source)
 			return nil
 		}

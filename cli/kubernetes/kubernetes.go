@@ -13,8 +13,10 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/internal/duration"
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // A Job is a CronJob as a definition in the API's shape.
@@ -146,16 +148,16 @@ func (r *Result) document(name string, node ast.Node, options Options) {
 	var m manifest
 	if head.Kind != "CronJob" {
 		_ = yaml.NodeToValue(node, &m) // for its name alone; whatever else it holds is of no interest
-		r.Skipped = append(r.Skipped, fmt.Sprintf("%s: %s %s: not a CronJob", where, orUnknown(head.Kind), m.Metadata.Name))
+		r.Skipped = append(r.Skipped, fmt.Sprintf("%s: %s: not a CronJob", where, titled(orUnknown(head.Kind), m.Metadata.Name)))
 		return
 	}
 	if err := yaml.NodeToValue(node, &m); err != nil {
-		r.Refused = append(r.Refused, fmt.Sprintf("%s: CronJob %s: %s", where, m.Metadata.Name, firstLine(err)))
+		r.Refused = append(r.Refused, fmt.Sprintf("%s: %s: %s", where, titled(head.Kind, m.Metadata.Name), firstLine(err)))
 		return
 	}
 	job, faults := m.job(options)
 	for _, fault := range faults {
-		r.Refused = append(r.Refused, fmt.Sprintf("%s: CronJob %s: %s", where, m.Metadata.Name, fault))
+		r.Refused = append(r.Refused, fmt.Sprintf("%s: %s: %s", where, titled(head.Kind, m.Metadata.Name), fault))
 	}
 	if len(faults) == 0 {
 		job.Where = where
@@ -221,6 +223,34 @@ func orUnknown(kind string) string {
 		return "a document without a kind"
 	}
 	return kind
+}
+
+// titled is by what a document is told: its kind, and its name if it has one.
+func titled(kind, name string) string { return strings.TrimSpace(kind + " " + name) }
+
+// members are what parts of a definition come from.
+var members = []struct{ pointer, name string }{
+	{"/trigger/zone", "timeZone"}, {"/trigger", "schedule"}, {"/policy/misfire_grace", "startingDeadlineSeconds"}, {"/policy/timeout", "activeDeadlineSeconds"},
+	{"/policy/kill_grace", "terminationGracePeriodSeconds"}, {"/policy/retry", "backoffLimit"}, {"/policy/overlap", "concurrencyPolicy"}, {"/task/argv", "command"},
+	{"/task/env", "env"}, {"/task/dir", "workingDir"}, {"/labels", "metadata.labels"}, {"/id", "metadata.name"}, {"/name", "metadata.name"},
+}
+
+// Fault tells what is wrong with the job's definition by the member of the CronJob that it comes from.
+func (j Job) Fault(fault ruqi.Fault) string {
+	name, message := jobfile.Dotted(fault.Pointer), fault.Message
+	for _, m := range members {
+		if object.Within(m.pointer, fault.Pointer) {
+			name = m.name
+			break
+		}
+	}
+	if name == "timeZone" {
+		message = strings.TrimPrefix(message, "tz: ")
+	}
+	if name != "" {
+		message = name + ": " + message
+	}
+	return fmt.Sprintf("%s: CronJob %s: %s", j.Where, j.Definition["id"], message)
 }
 
 // job makes the definition, or says why there is none.

@@ -94,6 +94,7 @@ func TestWrongCalendarsAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                                    "",
 		`[]x`:                                 "not JSON",
+		"VERSION:2.0\r\nPRODID:x\r\n":         "not an iCalendar file: it does not begin with BEGIN:VCALENDAR",
 		`{"dates":"2026-01-01"}`:              "dates: not a list of texts",
 		`{"dates":["2026-02-30"]}`:            `dates.0: "2026-02-30" is not a date that exists`,
 		`{"dates":["2026-02-03/2026-02-01"]}`: "ends before it begins",

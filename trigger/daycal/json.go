@@ -35,6 +35,8 @@ func Parse(data []byte) (*Calendar, error) {
 	b := newBuilder()
 	if isCalendarFile(data) {
 		c = parseFile(data, b, &faults)
+	} else if len(data) > 0 && data[0] != '{' && data[0] != '[' {
+		return nil, ruqi.Invalid("", "", "not an iCalendar file: it does not begin with BEGIN:VCALENDAR; nor is it JSON, which begins with { or [")
 	} else if listed, ok := parseYearFiles(data, b, &faults); ok {
 		c = listed
 	} else {
