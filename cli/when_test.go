@@ -155,6 +155,9 @@ func TestExplainTellsWhatBecomesOfATimeThatIsLeftOut(t *testing.T) {
 	of := func(kind string, parts ...string) string {
 		return `{"kind":"` + kind + `","of":[` + strings.Join(parts, ",") + `]}`
 	}
+	moved := func(kind, days, day, to, expr, more string) string {
+		return `{"kind":"` + kind + `","of":` + cron(expr, more) + `,"` + days + `":[{"days":{"weekdays":["` + day + `"]}}],"else":"` + to + `"}`
+	}
 	for _, c := range []struct {
 		args string // apart by |; the time is the last
 		want string
@@ -181,6 +184,10 @@ func TestExplainTellsWhatBecomesOfATimeThatIsLeftOut(t *testing.T) {
 		{`{"kind":"except","of":` + cron("30 2,3 * * *", shift) + `,"not":[{"days":{"weekdays":["sat"]}}]}|02:30`, shifted},
 		{`{"kind":"only","of":` + cron("*/30 * * * *", "") + `,"in":[{"days":{"weekdays":["sun"]}}]}|02:30`, over},
 		{`{"kind":"only","of":` + cron("30 2 * * *", "") + `,"in":[{"days":{"weekdays":["sun"]}}]}|02:30`, after},
+		{moved("except", "not", "sat", "next", "30 2 * * sat", "") + "|02:30", after}, {moved("except", "not", "sat", "next", "30 2 * * sat", skip) + "|02:30", after},
+		{moved("only", "in", "sun", "next", "30 2 * * fri", "") + "|02:30", after}, {moved("except", "not", "mon", "previous", "30 2 * * mon", shift) + "|02:30", after},
+		{moved("except", "not", "sat", "skip", "30 2 * * fri,sat", "") + "|02:30", no}, {moved("except", "not", "sat", "next", "0 3 * * sat", "") + "|02:30", no},
+		{moved("except", "not", "sun", "next", "30 2 * * sat,sun", "") + "|02:30", no},
 	} {
 		args := strings.Split(c.args, "|")
 		args[len(args)-1] = "2026-03-29 " + args[len(args)-1]

@@ -10,7 +10,7 @@ import (
 // AsksFor reports whether a trigger of this package fires at a wall time of its zone on days without a clock change: whether it asks
 // for the time, also on a day on which a clock change leaves it out. The wall time is the date and time of wall, whatever the zone
 // of that. Start and end, and exclusions by the instants of other triggers, do not count. What counts elapsed time, fires once, or is
-// of another package asks for no wall time.
+// of another package asks for no wall time. A time that is moved to another day is asked for there.
 func AsksFor(t ruqi.Trigger, wall time.Time) bool {
 	return asks(t, wall, func(*zone) bool { return true })
 }
@@ -24,8 +24,8 @@ type LeftOut struct {
 // Asks is AsksFor for parts in zones whose clock is set forward over the time; others do not ask for it.
 func (l LeftOut) Asks(t ruqi.Trigger) bool { return asks(t, l.Wall, l.in) }
 
-// MakesGood reports whether a trigger that asks for the time fires at an instant because of a gap rule, of its own or of a part. What it fires
-// at there by itself, or makes good of other times, does not count.
+// MakesGood reports whether a trigger that asks for the time fires at an instant because of a gap rule, of its own or of a part, or of the
+// rule for times that are moved to other days. What it fires at there by itself, or makes good of other times, does not count.
 func (l LeftOut) MakesGood(t ruqi.Trigger, at time.Time) bool {
 	return at.Nanosecond() == 0 && l.Asks(t) && l.makesGood(t, at)
 }
@@ -53,11 +53,16 @@ func (l LeftOut) makesGood(t ruqi.Trigger, at time.Time) bool {
 	case *AllTrigger:
 		return slices.ContainsFunc(t.of, here)
 	case *ExceptTrigger:
-		return here(t.of)
+		return here(t.of) || l.moves(&t.sieve, at)
 	case *OnlyTrigger:
-		return here(t.of) || slices.ContainsFunc(t.held, func(p Part) bool { return p.trigger != nil && here(p.trigger) })
+		return here(t.of) || l.moves(&t.sieve, at) || slices.ContainsFunc(t.held, func(p Part) bool { return p.trigger != nil && here(p.trigger) })
 	}
 	return false
+}
+
+// moves reports whether a fire time of another day, moved to the time, is placed at an instant: whatever the gap rule, at the first after the gap.
+func (l LeftOut) moves(s *sieve, at time.Time) bool {
+	return at.Equal(l.Change) && question{wallSeconds(l.Wall), l.in}.ofMoved(s)
 }
 
 // by reports whether the rules of a walker make the time good at an instant.
@@ -100,15 +105,30 @@ func (q question) of(t ruqi.Trigger) bool {
 	case *AllTrigger:
 		return len(t.of) > 0 && !slices.ContainsFunc(t.of, func(part ruqi.Trigger) bool { return !q.of(part) })
 	case *ExceptTrigger:
-		return q.of(t.of) && !q.onDays(t.held)
+		return q.of(t.of) && !q.onDays(t.held) || q.ofMoved(&t.sieve)
 	case *OnlyTrigger:
-		return q.of(t.of) && (q.onDays(t.held) || slices.ContainsFunc(t.held, func(p Part) bool { return p.trigger != nil && q.of(p.trigger) }))
+		return q.ofMoved(&t.sieve) || q.of(t.of) && (q.onDays(t.held) || slices.ContainsFunc(t.held, func(p Part) bool { return p.trigger != nil && q.of(p.trigger) }))
 	}
 	return false
 }
 
 func (q question) ofClock(c *wallClock) bool {
 	return c != nil && c.times.Count(q.wall, q.wall+1) > 0 && q.in(c.zone)
+}
+
+// ofMoved reports whether a fire time on a day that is left out is moved to the wall time.
+func (q question) ofMoved(s *sieve) bool {
+	day := floorDay(q.wall)
+	if s.otherwise != ElseNext && s.otherwise != ElsePrevious || !s.stays(day) || !q.in(s.zone) {
+		return false
+	}
+	first, last := s.sources(day)
+	for d := first; d <= last; d++ {
+		if (question{q.wall - int64(day-d)*daySeconds, func(*zone) bool { return true }}).of(s.of) {
+			return true
+		}
+	}
+	return false
 }
 
 // onDays reports whether the date of the wall time is in one of the calendars.

@@ -18,6 +18,8 @@ func TestAsksForAgreesWithMatchesWhereNoClockChanges(t *testing.T) {
 		parsed(t, "calendar", "days=2 hour=9 start_date=2026-03-01", utc),
 		trigger.Any(daily, weekly), trigger.All(daily, weekly), trigger.Except(daily, trigger.Days(weekend)),
 		trigger.Only(daily, trigger.Days(weekend)), trigger.Only(daily, trigger.Times(weekly), trigger.Days(weekend)),
+		trigger.Except(weekly, trigger.Days(daysOf(t, `{"weekdays":["mon","tue"]}`))).Else(trigger.ElseNext),
+		trigger.Only(daily, trigger.Days(weekend)).Else(trigger.ElsePrevious),
 	} {
 		if b, ok := trig.(ruqi.Binder); ok {
 			var err error
@@ -52,7 +54,9 @@ func TestAsksForAgreesWithMatchesWhereNoClockChanges(t *testing.T) {
 
 func TestAPartInAZoneWithoutTheGapDoesNotAskForTheTime(t *testing.T) {
 	gap := trigger.LeftOut{Wall: time.Date(2026, 3, 29, 2, 30, 0, 0, time.UTC), Change: instant(t, "2026-03-29T01:00:00Z")}
-	daily := func(zone string) ruqi.Trigger { return parsed(t, "cron", "30 2 * * *", trigger.ParseOptions{Zone: zone}) }
+	daily := func(zone string) ruqi.Trigger {
+		return parsed(t, "cron", "30 2 * * *", trigger.ParseOptions{Zone: zone})
+	}
 	for _, c := range []struct {
 		trig         ruqi.Trigger
 		asked, after bool
