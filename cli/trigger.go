@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,12 +106,28 @@ func (f *triggerFlags) read(ctx context.Context, a *app, args []string, faults *
 			o.Zone = f.location.String()
 		}
 		read, err = trigger.Parse(f.kind, text, o)
+		err = ofExpression(err)
 	}
 	if source.err != nil {
 		return nil, source.err
 	}
 	faults.Merge("", err)
 	return read, nil
+}
+
+// ofExpression moves the faults of a date that is the expression away from /at, which stands for the argument AT.
+func ofExpression(err error) error {
+	var invalid *ruqi.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	moved := &ruqi.InvalidError{Faults: slices.Clone(invalid.Faults)}
+	for i := range moved.Faults {
+		if moved.Faults[i].Pointer == "/at" {
+			moved.Faults[i].Pointer = "/expr"
+		}
+	}
+	return moved
 }
 
 func (f *triggerFlags) isJSON(text string) bool {
