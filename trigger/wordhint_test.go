@@ -56,7 +56,7 @@ func TestWhatManyWriteIsAnsweredWithWhatIsAccepted(t *testing.T) {
 			t.Errorf("%s %q is what is meant to be written, and: %v", c.kind, c.right, err)
 		}
 	}
-	for _, text := range []string{"every 2 monthly", "every weekly and monday", "every monday and weekly", "every 2 weeks on weekends", "every other weekday", "other", "half", "every 1.5", "every day at 9.61", "every 1.5 months", "every 2 weeks on weekly"} {
+	for _, text := range []string{"every 2 monthly", "every weekly and monday", "every monday and weekly", "every 2 weeks on weekends", "every other weekday", "other", "half", "every 1.5", "every day at 9.61", "every 1.5 months", "every 999999.5 weeks", "in 99999999999999999999.5 days", "every 2 weeks on weekly"} {
 		if _, err := trigger.Parse("every", text, trigger.ParseOptions{}); err == nil {
 			t.Errorf("%q is accepted", text)
 		}
