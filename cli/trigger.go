@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,6 +106,7 @@ func (f *triggerFlags) read(ctx context.Context, a *app, args []string, faults *
 			o.Zone = f.location.String()
 		}
 		read, err = trigger.Parse(f.kind, text, o)
+		err = ofExpression(err)
 	}
 	// A trigger that cannot be read may name more than was seen; of one whose calendar is not there the name has a slip in it.
 	if err == nil || source.err != nil || source.missing {
@@ -116,6 +119,21 @@ func (f *triggerFlags) read(ctx context.Context, a *app, args []string, faults *
 		faults.Merge("", err)
 	}
 	return read, nil
+}
+
+// ofExpression moves the faults of a date that is the expression away from /at, which stands for the argument AT.
+func ofExpression(err error) error {
+	var invalid *ruqi.InvalidError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	moved := &ruqi.InvalidError{Faults: slices.Clone(invalid.Faults)}
+	for i := range moved.Faults {
+		if moved.Faults[i].Pointer == "/at" {
+			moved.Faults[i].Pointer = "/expr"
+		}
+	}
+	return moved
 }
 
 func (f *triggerFlags) isJSON(text string) bool {

@@ -107,6 +107,8 @@ func TestCommandsAboutATriggerTellEveryFaultByItsFlag(t *testing.T) {
 		{[]string{"next", "--trigger", "except", `{"kind":"except","of":{"kind":"cron","expr":"0 9 * * *"},"days":[]}`}, []string{"not: missing", "days: unknown member"}},
 		{[]string{"next", `{"kind":"any","of":[{"kind":"cron","expr":"61 9 * * *","zone":"Mars"}]}`}, []string{"of.0.expr: minute: ", "of.0.zone: "}},
 		{[]string{"next", `{"kind":"cron","expr":"0 9 * * *","zone":"Mars","gap":"x"}`}, []string{"ruqi: zone: ", "ruqi: gap: "}},
+		{[]string{"next", "--trigger", "date", "foo"}, []string{`ruqi: date: "foo" is not a date`}},
+		{[]string{"explain", "--trigger", "date", "foo", "then"}, []string{`ruqi: date: "foo" is not a date`, "ruqi: AT: "}},
 		{[]string{"describe"}, []string{"expression: "}},
 		{[]string{"describe", "0", "9", "*", "*", "*"}, []string{"expression: "}},
 		{[]string{"describe", "--lang", "fr", "--tz", "Nowhere", "61 * * * *"}, []string{"--lang: ", "--tz: ", "minute: "}},

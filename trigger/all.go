@@ -253,11 +253,13 @@ func (t *AllTrigger) holds(q *search, at int64) bool {
 }
 
 // Describe lists the parts.
-func (t *AllTrigger) Describe(in ruqi.Language) string {
+func (t *AllTrigger) Describe(in ruqi.Language) string { return t.describe(in, true) }
+
+func (t *AllTrigger) describe(in ruqi.Language, changes bool) string {
 	if in == ruqi.Chinese {
-		return "仅在以下各项同时触发的时刻：" + describeList(t.of, in, "；")
+		return "仅在以下各项同时触发的时刻：" + describeList(t.of, in, changes, "；")
 	}
-	return "whenever these fire at one instant: " + describeList(t.of, in, "; ")
+	return "whenever these fire at one instant: " + describeList(t.of, in, changes, "; ")
 }
 
 // Explain returns what rules the instant out of those parts that do not fire then.

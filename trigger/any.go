@@ -201,11 +201,13 @@ func (t *AnyTrigger) holds(q *search, at int64) bool {
 }
 
 // Describe lists the parts.
-func (t *AnyTrigger) Describe(in ruqi.Language) string {
+func (t *AnyTrigger) Describe(in ruqi.Language) string { return t.describe(in, true) }
+
+func (t *AnyTrigger) describe(in ruqi.Language, changes bool) string {
 	if in == ruqi.Chinese {
-		return describeList(t.of, in, "；以及")
+		return describeList(t.of, in, changes, "；以及")
 	}
-	return describeList(t.of, in, "; and also ")
+	return describeList(t.of, in, changes, "; and also ")
 }
 
 // Explain returns what rules the instant out of each part.

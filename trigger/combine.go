@@ -118,11 +118,21 @@ func listPointer(name string) func(int) string {
 	return func(i int) string { return object.Pointer(name, fmt.Sprint(i)) }
 }
 
+// describe describes a trigger, and says what clock changes do to it or leaves that out.
+func describe(t ruqi.Trigger, in ruqi.Language, changes bool) string {
+	if own, ok := t.(interface {
+		describe(in ruqi.Language, changes bool) string
+	}); ok {
+		return own.describe(in, changes)
+	}
+	return Describe(t, in)
+}
+
 // describeList describes several.
-func describeList(list []ruqi.Trigger, in ruqi.Language, between string) string {
+func describeList(list []ruqi.Trigger, in ruqi.Language, changes bool, between string) string {
 	texts := make([]string, len(list))
 	for i, t := range list {
-		texts[i] = Describe(t, in)
+		texts[i] = describe(t, in, changes)
 	}
 	return strings.Join(texts, between)
 }

@@ -13,8 +13,11 @@ var (
 
 // Describe implements ruqi.Describer: "at 02:30 on Monday to Friday, Europe/Berlin time". Where a clock change may meet a
 // time of the expression it says what happens then.
-func (t *CronTrigger) Describe(in ruqi.Language) string {
+func (t *CronTrigger) Describe(in ruqi.Language) string { return t.describe(in, true) }
+
+func (t *CronTrigger) describe(in ruqi.Language, changes bool) string {
 	d := tell(in)
+	d.unchanging = !changes
 	switch {
 	case t.fault != nil:
 		d.never()

@@ -95,11 +95,13 @@ func (t *ExceptTrigger) Count(after, until time.Time) int64 { return searchCount
 func (t *ExceptTrigger) Matches(at time.Time) bool { return searchAt(t, at) }
 
 // Describe names the trigger, what is left out, and what becomes of it.
-func (t *ExceptTrigger) Describe(in ruqi.Language) string {
+func (t *ExceptTrigger) Describe(in ruqi.Language) string { return t.describe(in, true) }
+
+func (t *ExceptTrigger) describe(in ruqi.Language, changes bool) string {
 	if in == ruqi.Chinese {
-		return Describe(t.of, in) + "，但" + t.describeHeld(in, "不含", "除去") + t.otherwise.describe(in)
+		return describe(t.of, in, changes) + "，但" + t.describeHeld(in, changes, "不含", "除去") + t.otherwise.describe(in)
 	}
-	return Describe(t.of, in) + ", " + t.describeHeld(in, "except on", "except for the times") + t.otherwise.describe(in)
+	return describe(t.of, in, changes) + ", " + t.describeHeld(in, changes, "except on", "except for the times") + t.otherwise.describe(in)
 }
 
 // Explain returns what rules the instant out: of the trigger, and the parts that hold it.

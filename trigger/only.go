@@ -88,11 +88,13 @@ func (t *OnlyTrigger) Count(after, until time.Time) int64 { return searchCount(t
 func (t *OnlyTrigger) Matches(at time.Time) bool { return searchAt(t, at) }
 
 // Describe names the trigger, to what it is limited, and what becomes of the rest.
-func (t *OnlyTrigger) Describe(in ruqi.Language) string {
+func (t *OnlyTrigger) Describe(in ruqi.Language) string { return t.describe(in, true) }
+
+func (t *OnlyTrigger) describe(in ruqi.Language, changes bool) string {
 	if in == ruqi.Chinese {
-		return Describe(t.of, in) + "，" + t.describeHeld(in, "仅限", "仅限") + t.otherwise.describe(in)
+		return describe(t.of, in, changes) + "，" + t.describeHeld(in, changes, "仅限", "仅限") + t.otherwise.describe(in)
 	}
-	return Describe(t.of, in) + ", " + t.describeHeld(in, "only on", "only at the times") + t.otherwise.describe(in)
+	return describe(t.of, in, changes) + ", " + t.describeHeld(in, changes, "only on", "only at the times") + t.otherwise.describe(in)
 }
 
 // Explain returns what rules the instant out: of the trigger, and each part, when none holds it.

@@ -79,11 +79,11 @@ func (p Part) bind(b *binder, loc *time.Location) (Part, error) {
 	return p, err
 }
 
-// describe names what the part holds: days or a trigger.
-func (p Part) describe(in ruqi.Language) string {
+// describe names what the part holds: days or a trigger, and what clock changes do to its times or not.
+func (p Part) describe(in ruqi.Language, changes bool) string {
 	switch {
 	case p.trigger != nil:
-		return Describe(p.trigger, in)
+		return describe(p.trigger, in, changes)
 	case p.days == nil:
 		return "?"
 	case p.name == "":

@@ -452,13 +452,14 @@ func (s *sieve) countDays(q *search, from, to int64) (n int64) {
 	return -1
 }
 
-func (s *sieve) describeHeld(in ruqi.Language, onDays, atTimes string) string {
+// describeHeld names the parts. What clock changes do to times that are left out is not said: one would take it for what the trigger does.
+func (s *sieve) describeHeld(in ruqi.Language, changes bool, onDays, atTimes string) string {
 	var days, times []string
 	for _, p := range s.held {
 		if p.trigger != nil {
-			times = append(times, p.describe(in))
+			times = append(times, p.describe(in, changes && s.keeps))
 		} else {
-			days = append(days, p.describe(in))
+			days = append(days, p.describe(in, false))
 		}
 	}
 	and, also := " and ", " or "
@@ -499,11 +500,11 @@ func (s *sieve) explain(self ruqi.Matcher, name string, at time.Time, in ruqi.La
 		case p.trigger != nil && s.keeps:
 			rulings = append(rulings, explainPart(p.trigger, at, in, path)...)
 		case p.trigger != nil && ruqi.Matches(p.trigger, at):
-			rulings = append(rulings, ruqi.Ruling{Part: path, Message: say(in, "the times of this trigger are left out, and it fires then: %s", "此触发器的时刻被排除，而它在此刻触发：%s", p.describe(in))})
+			rulings = append(rulings, ruqi.Ruling{Part: path, Message: say(in, "the times of this trigger are left out, and it fires then: %s", "此触发器的时刻被排除，而它在此刻触发：%s", p.describe(in, false))})
 		case p.days != nil && s.keeps:
-			rulings = append(rulings, ruqi.Ruling{Part: path, Message: say(in, "%s, a %s, is not among %s%s", "%s（%s）不在以下日期中：%s%s", d, dayName(d.Weekday(), in), p.describe(in), s.movedTo(micros, in))})
+			rulings = append(rulings, ruqi.Ruling{Part: path, Message: say(in, "%s, a %s, is not among %s%s", "%s（%s）不在以下日期中：%s%s", d, dayName(d.Weekday(), in), p.describe(in, false), s.movedTo(micros, in))})
 		case p.days != nil && p.days.Contains(d):
-			rulings = append(rulings, ruqi.Ruling{Part: path, Message: say(in, "%s, a %s, is left out: it is among %s%s", "%s（%s）被排除，它在以下日期中：%s%s", d, dayName(d.Weekday(), in), p.describe(in), s.movedTo(micros, in))})
+			rulings = append(rulings, ruqi.Ruling{Part: path, Message: say(in, "%s, a %s, is left out: it is among %s%s", "%s（%s）被排除，它在以下日期中：%s%s", d, dayName(d.Weekday(), in), p.describe(in, false), s.movedTo(micros, in))})
 		}
 	}
 	return rulings

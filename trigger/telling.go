@@ -15,10 +15,12 @@ import (
 type telling struct {
 	b       []byte
 	chinese bool
+	// unchanging leaves out what clock changes do.
+	unchanging bool
 }
 
 func tell(in ruqi.Language) *telling {
-	return &telling{make([]byte, 0, 256), in == ruqi.Chinese} // bytes: most fit
+	return &telling{b: make([]byte, 0, 256), chinese: in == ruqi.Chinese} // bytes: most fit
 }
 
 func (d *telling) put(english, chinese string) {
@@ -190,7 +192,7 @@ func (d *telling) term(t term, z *zone) {
 // changes says what a clock change does to times of day, if one of the years ahead meets them. Those that are starred follow the real
 // clock, which leaves none of them out; within reports whether one lies in [low, high) on the wall clock.
 func (d *telling) changes(z *zone, starred bool, within func(low, high int64) bool, gap Gap, r rules, fold Fold) {
-	if z == nil || z == utc {
+	if z == nil || z == utc || d.unchanging {
 		return
 	}
 	meetsGap, meetsFold := meetsChanges(z, starred, within)
@@ -285,8 +287,11 @@ func (d *telling) counted(t term, anchor int64, z *zone) {
 }
 
 // Describe implements ruqi.Describer: "at 09:00 every month on the 15th, Europe/Berlin time, from 2026-01-15 on".
-func (t *CalendarTrigger) Describe(in ruqi.Language) string {
+func (t *CalendarTrigger) Describe(in ruqi.Language) string { return t.describe(in, true) }
+
+func (t *CalendarTrigger) describe(in ruqi.Language, changes bool) string {
 	d := tell(in)
+	d.unchanging = !changes
 	if t.fault != nil {
 		d.never()
 		return string(d.b)
@@ -394,8 +399,11 @@ func ordinal(n int) string {
 }
 
 // Describe implements ruqi.Describer: "at 13:15 on Monday, Europe/Berlin time, until 2030-01-01".
-func (t *EveryTrigger) Describe(in ruqi.Language) string {
+func (t *EveryTrigger) Describe(in ruqi.Language) string { return t.describe(in, true) }
+
+func (t *EveryTrigger) describe(in ruqi.Language, changes bool) string {
 	d := tell(in)
+	d.unchanging = !changes
 	if t.fault != nil {
 		d.never()
 		return string(d.b)

@@ -120,7 +120,7 @@ func (r *wordReader) lengthHint() error {
 		return nil
 	}
 	count, err := strconv.ParseFloat(first, 64)
-	if err != nil || count <= 0 || count > 1e6 {
+	if err != nil || count <= 0 || count*float64(unit) > float64(math.MaxInt64/2) { // half of the longest: rounding is far from it
 		return nil
 	}
 	length := time.Duration(math.Round(count * float64(unit)))

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
@@ -55,7 +56,7 @@ func TestWhatManyWriteIsAnsweredWithWhatIsAccepted(t *testing.T) {
 			t.Errorf("%s %q is what is meant to be written, and: %v", c.kind, c.right, err)
 		}
 	}
-	for _, text := range []string{"every 2 monthly", "every weekly and monday", "every monday and weekly", "every 2 weeks on weekends", "every other weekday", "other", "half", "every 1.5", "every day at 9.61", "every 1.5 months", "every 2 weeks on weekly"} {
+	for _, text := range []string{"every 2 monthly", "every weekly and monday", "every monday and weekly", "every 2 weeks on weekends", "every other weekday", "other", "half", "every 1.5", "every day at 9.61", "every 1.5 months", "every 999999.5 weeks", "in 99999999999999999999.5 days", "every 2 weeks on weekly"} {
 		if _, err := trigger.Parse("every", text, trigger.ParseOptions{}); err == nil {
 			t.Errorf("%q is accepted", text)
 		}
@@ -107,6 +108,32 @@ func TestAMisspelledStepOfACalendarIsToldAndNotAMissingOne(t *testing.T) {
 		_, err := decode([]byte(c.data))
 		if err == nil || err.Error() != c.want {
 			t.Errorf("%s: got %v, want %s", c.data, err, c.want)
+		}
+	}
+}
+
+func TestWhatClockChangesDoIsNotSaidOfTimesThatAreLeftOut(t *testing.T) {
+	const hourly, night = `{"kind":"cron","expr":"0 12 * * *","zone":"Europe/Berlin"}`, `{"kind":"every","text":"every day at 02:30","zone":"Europe/Berlin"}`
+	const early, steps = `{"kind":"cron","expr":"30 2 * * *","zone":"Europe/Berlin"}`, `{"kind":"calendar","days":1,"hour":2,"minute":30,"zone":"Europe/Berlin"}`
+	for data, said := range map[string]bool{
+		`{"kind":"except","of":` + hourly + `,"not":[` + night + `]}`:                                                     false,
+		`{"kind":"except","of":` + hourly + `,"not":[` + early + `,` + steps + `]}`:                                       false,
+		`{"kind":"except","of":` + hourly + `,"not":[{"kind":"any","of":[` + early + `,` + night + `]}]}`:                 false,
+		`{"kind":"except","of":` + hourly + `,"not":[{"kind":"only","of":` + early + `,"in":[` + night + `]}]}`:           false,
+		`{"kind":"except","of":` + hourly + `,"not":[{"kind":"except","of":` + early + `,"not":[` + hourly + `]}]}`:       false,
+		`{"kind":"except","of":` + early + `,"not":[` + hourly + `]}`:                                                     true,
+		`{"kind":"only","of":{"kind":"cron","expr":"30 * * * *","zone":"Europe/Berlin"},"in":[` + night + `]}`:            true,
+		`{"kind":"any","of":[` + hourly + `,{"kind":"except","of":` + early + `,"not":[` + hourly + `]}]}`:                true,
+		`{"kind":"any","of":[` + hourly + `,{"kind":"except","of":` + hourly + `,"not":[` + early + `]},` + hourly + `]}`: false,
+	} {
+		trig, err := decode([]byte(data))
+		if err != nil {
+			t.Errorf("%s: %v", data, err)
+			continue
+		}
+		en, zh := trigger.Describe(trig, ruqi.English), trigger.Describe(trig, ruqi.Chinese)
+		if strings.Contains(en, "clock change") != said || strings.Contains(zh, "时钟调整") != said {
+			t.Errorf("%s: got %s\n%s\nwant clock changes spoken of: %v", data, en, zh, said)
 		}
 	}
 }
