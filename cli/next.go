@@ -62,6 +62,9 @@ func (a *app) next(ctx context.Context, ask nextTimes, args []string) error {
 		until, err = readMoment(*ask.until, ask.location, time.Now())
 		faults.Merge("/until", err)
 	}
+	if *ask.previous && given("until") && faults.Err() == nil && until.After(from) {
+		faults.Add("/until", *ask.until, "later than --from; with --previous it is the earliest time that is shown")
+	}
 	if *ask.n < 1 || *ask.n > wire.MaxPreview {
 		faults.Add("/n", "", "%d is out of range (1-%d)", *ask.n, wire.MaxPreview)
 	}
@@ -101,48 +104,15 @@ func (a *app) next(ctx context.Context, ask nextTimes, args []string) error {
 	}
 	if len(times) == 0 {
 		if len(preview.Warnings) == 0 {
-			a.hint("%s", ask.whyNone(parsed, from, until))
+			var bound *time.Time
+			if given("until") {
+				bound = &until
+			}
+			a.hint("%s", wire.WhyNone(parsed, from, bound, *ask.previous))
 		}
 		return nil
 	}
 	return a.print("%s\n", strings.Join(times, "\n"))
-}
-
-// whyNone says why there is no fire time among those that were asked for.
-func (ask nextTimes) whyNone(t ruqi.Trigger, from, until time.Time) string {
-	zone := wire.Zone(t)
-	shown := func(at time.Time) string { return wire.FormatTime(at, zone) }
-	before, was := ruqi.Prev(t, from.Add(1)) // those asked for do not include one at from
-	start := from
-	if *ask.previous {
-		before, was = ruqi.Prev(t, from)
-		start = from.Add(-1)
-	}
-	after, searched, will := ruqi.SearchNext(t, start)
-	bounded := ask.cmd.Flags().Changed("until")
-	var end time.Time
-	if ender, ok := t.(ruqi.Ender); ok {
-		end, _ = ender.EndTime() // the zero time: it has none
-	}
-	switch {
-	case *ask.previous && was && bounded:
-		return fmt.Sprintf("no fire time from %s to %s: the last one before is %s", shown(until), shown(from), shown(before))
-	case *ask.previous && will:
-		return fmt.Sprintf("no fire time before %s: the first one is %s", shown(from), shown(after))
-	case will && bounded:
-		return fmt.Sprintf("no fire time after %s until %s: the next one is %s", shown(from), shown(until), shown(after))
-	case !searched.IsZero():
-		return fmt.Sprintf("no fire time was found from %s to %s, where the search was given up; there may be later ones", shown(from), shown(searched))
-	case was && !end.IsZero() && !end.After(from):
-		return fmt.Sprintf("it has ended: its end is %s, and its last fire time was %s", shown(end), shown(before))
-	case was && !end.IsZero():
-		return fmt.Sprintf("no fire time after %s: its end is %s, and its last fire time was %s", shown(from), shown(end), shown(before))
-	case was:
-		return fmt.Sprintf("it has ended: its last fire time was %s", shown(before))
-	case !end.IsZero():
-		return fmt.Sprintf("it never fires: its end is %s, and it has no fire time until then", shown(end))
-	}
-	return "it never fires"
 }
 
 // zoneFlag reads the zone of a setting, whose name is the caller's to put before the error.

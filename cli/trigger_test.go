@@ -97,6 +97,7 @@ func TestCommandsAboutATriggerTellEveryFaultByItsFlag(t *testing.T) {
 		args []string
 		want []string
 	}{
+		{[]string{"next", "--tz", "UTC", "--previous", "--from", "2027-01-01", "--until", "2027-01-02", "0 9 * * *"}, []string{"--until: later than --from; with --previous "}},
 		{[]string{"next", "--until", "soon", "--start", "never", "0 9 * * *"}, []string{"--until: ", "--start: "}},
 		{[]string{"next", "--tz", "Nowhere", "--until", "soon", "-n", "0", "61 * * * *"}, []string{"--tz: ", "--until: ", "-n: ", "minute: "}},
 		{[]string{"next", "--trigger", "interval", `{"kind":"cron","expr":"0 9 * * *"}`}, []string{"--trigger: ", "cron"}},

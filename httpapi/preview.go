@@ -57,7 +57,7 @@ func (a *api) previewTrigger(ctx context.Context, in *previewTrigger) (*previewA
 }
 
 func (a *api) readPreview(data []byte) (trigger ruqi.Trigger, ask wire.PreviewQuestion, err error) {
-	ask = wire.PreviewQuestion{From: a.Now(), N: wire.DefaultPreview}
+	ask = wire.PreviewQuestion{From: a.Now(), N: wire.DefaultPreview, Why: true}
 	var faults ruqi.Faults
 	o, err := object.Read(data, faults.Add)
 	if err != nil {

@@ -83,6 +83,29 @@ func TestPreviewNamesFieldAndColumn(t *testing.T) {
 	}
 }
 
+func TestPreviewSaysWhyThereIsNoTime(t *testing.T) {
+	s := serve(t)
+	const from = `,"from":"2026-12-01T00:00:00.123456789Z","previous":2}`
+	for trigger, want := range map[string]string{
+		`{"kind":"date","at":"2026-11-30T09:00:00Z"}`:                                    "[it has ended: its last fire time was 2026-11-30T09:00:00Z]",
+		`{"kind":"cron","expr":"0 9 * * *","zone":"UTC","end":"2026-11-30T12:00:00Z"}`:   "[it has ended: its end is 2026-11-30T12:00:00Z, and its last fire time was 2026-11-30T09:00:00Z]",
+		`{"kind":"every","text":"now"}`:                                                  "[it has ended: its last fire time was 2026-12-01T00:00:00.123456Z]",
+		`{"kind":"cron","expr":"0 9 * * *","zone":"UTC","start":"2027-01-01T00:00:00Z"}`: "[]",
+	} {
+		got := s.want(http.StatusOK, "POST", previewPath, `{"trigger":`+trigger+from).json(t)
+		if text := fmt.Sprint(got["warnings"]); text != want {
+			t.Errorf("%s: the warnings are %s, want %s", trigger, text, want)
+		}
+		if previous, given := got["previous"].([]any); !given || len(previous) > 0 && want == "[]" {
+			t.Errorf("%s: the times before are %v", trigger, got["previous"])
+		}
+	}
+	bounded := s.want(http.StatusOK, "POST", previewPath, `{"trigger":{"kind":"cron","expr":"0 9 * * *","zone":"UTC"},"from":"2026-12-01T00:00:00.5Z","until":"2026-12-01T08:00:00Z"}`).json(t)
+	if text := fmt.Sprint(bounded["warnings"]); text != "[no fire time after 2026-12-01T00:00:00Z until 2026-12-01T08:00:00Z: the next one is 2026-12-01T09:00:00Z]" {
+		t.Errorf("with a bound: %s", text)
+	}
+}
+
 // TestPreviewEndsASearchThatTakesLong: of a trigger for each of whose times eighty thousand others are looked at, a thousand are asked for.
 func TestPreviewEndsASearchThatTakesLong(t *testing.T) {
 	s := serve(t)

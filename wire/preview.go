@@ -33,7 +33,7 @@ type Preview struct {
 	Trigger     json.RawMessage `json:"trigger" doc:"The trigger with everything filled in that was left open."`
 	Description Description     `json:"description" doc:"When it fires, in words."`
 	Times       []time.Time     `json:"times" nullable:"false" doc:"In the trigger's zone; fewer than asked for when no more exist."`
-	Previous    []time.Time     `json:"previous,omitempty" doc:"The times before, the latest first; only where asked for."`
+	Previous    []time.Time     `json:"previous,omitzero" doc:"The times before, the latest first; only where asked for."`
 	Explanation *Explanation    `json:"explanation,omitempty" doc:"Only where an instant was given."`
 	Warnings    []string        `json:"warnings" nullable:"false"`
 }
@@ -67,6 +67,8 @@ type PreviewQuestion struct {
 	From        time.Time
 	Until, At   *time.Time // nil: not asked
 	N, Previous int
+	// Why asks for a warning that says why there is no time, where there is none.
+	Why bool
 }
 
 // NewPreview says what a trigger means. One that has no zone lives in the zone given. It ends early, with what there is,
@@ -91,7 +93,7 @@ func NewPreview(ctx context.Context, trigger ruqi.Trigger, zone *time.Location, 
 		next, until, ok := ruqi.SearchNext(trigger, at)
 		if !ok {
 			if !until.IsZero() && (ask.Until == nil || until.Before(*ask.Until)) {
-				shape.Warnings = append(shape.Warnings, fmt.Sprintf("no fire time was found from %s to %s, where the search was given up; there may be later ones", FormatTime(at, zone), FormatTime(until, zone)))
+				shape.Warnings = append(shape.Warnings, fmt.Sprintf("no fire time was found from %s to %s, where the search was given up; there may be later ones", FormatTime(at.Truncate(time.Second), zone), FormatTime(until.Truncate(time.Second), zone)))
 			}
 			break
 		}
@@ -100,6 +102,12 @@ func NewPreview(ctx context.Context, trigger ruqi.Trigger, zone *time.Location, 
 		}
 		shape.Times = append(shape.Times, In(next, zone))
 		at = next
+	}
+	if ask.Previous > 0 {
+		shape.Previous = []time.Time{}
+	}
+	if ask.Why && ask.N > 0 && len(shape.Times) == 0 && len(shape.Warnings) == 0 && ctx.Err() == nil {
+		shape.Warnings = append(shape.Warnings, WhyNone(trigger, ask.From, ask.Until, false))
 	}
 	for at := ask.From; len(shape.Previous) < ask.Previous && ctx.Err() == nil; {
 		before, ok := ruqi.Prev(trigger, at)
@@ -144,4 +152,44 @@ func Explain(trigger ruqi.Trigger, at time.Time) Explanation {
 		shape.SearchedTo = inZone(&until, zone)
 	}
 	return shape
+}
+
+// WhyNone says why a trigger has no fire time after from; until is the last instant that was asked for, nil where there was no such
+// bound. With previous it says why there is none before from, and until is the earliest instant. The trigger is bound.
+func WhyNone(trigger ruqi.Trigger, from time.Time, until *time.Time, previous bool) string {
+	zone := Zone(trigger)
+	shown := func(at time.Time) string { return FormatTime(at, zone) }
+	asked := func(at time.Time) string { return shown(at.Truncate(time.Second)) } // now has a fraction that nobody gave
+	before, was := ruqi.Prev(trigger, from.Add(1))                                // those asked for do not include one at from
+	start := from
+	if previous {
+		before, was = ruqi.Prev(trigger, from)
+		start = from.Add(-1)
+	}
+	after, searched, will := ruqi.SearchNext(trigger, start)
+	var end time.Time
+	if ender, ok := trigger.(ruqi.Ender); ok {
+		if at, ends := ender.EndTime(); ends {
+			end = at
+		}
+	}
+	switch {
+	case previous && was && until != nil:
+		return fmt.Sprintf("no fire time from %s to %s: the last one before is %s", asked(*until), asked(from), shown(before))
+	case previous && will:
+		return fmt.Sprintf("no fire time before %s: the first one is %s", asked(from), shown(after))
+	case will && until != nil:
+		return fmt.Sprintf("no fire time after %s until %s: the next one is %s", asked(from), asked(*until), shown(after))
+	case !searched.IsZero():
+		return fmt.Sprintf("no fire time was found from %s to %s, where the search was given up; there may be later ones", asked(from), asked(searched))
+	case was && !end.IsZero() && !end.After(from):
+		return fmt.Sprintf("it has ended: its end is %s, and its last fire time was %s", shown(end), shown(before))
+	case was && !end.IsZero():
+		return fmt.Sprintf("no fire time after %s: its end is %s, and its last fire time was %s", asked(from), shown(end), shown(before))
+	case was:
+		return fmt.Sprintf("it has ended: its last fire time was %s", shown(before))
+	case !end.IsZero():
+		return fmt.Sprintf("it never fires: its end is %s, and it has no fire time until then", shown(end))
+	}
+	return "it never fires"
 }
