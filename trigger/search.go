@@ -285,7 +285,7 @@ func (q *search) mayFire(t ruqi.Trigger, at time.Time) bool {
 
 // searchCount answers Count of a trigger that is made of others.
 func searchCount(c composite, after, until time.Time) int64 {
-	return (&search{asks: maxAsks}).count(c, clampMicros(after, false), clampMicros(until, false))
+	return (&search{asks: mostAsks}).count(c, clampMicros(after, false), clampMicros(until, false)) // a quarter of a second at most
 }
 
 // searchAt answers Matches of a trigger that is made of others.

@@ -217,3 +217,13 @@ func TestNestsOfMovedYears(t *testing.T) {
 		t.Errorf("next %v %t, the one before %v %t, after %v", at, ok, before, was, took)
 	}
 }
+
+// TestMovedFireTimesOfAYearAreCounted counts three days of fire times, of which each is moved over most of a year.
+func TestMovedFireTimesOfAYearAreCounted(t *testing.T) {
+	days := trigger.Days(daysOf(t, `{"dates":["2022-10-06/2022-10-08"],"yearly":["--09-30"]}`))
+	moved := trigger.Only(trigger.Crontab("TZ=Pacific/Kwajalein */20 * * * *"), days).Else(trigger.ElsePrevious)
+	from, until := time.Date(2022, 9, 20, 0, 0, 0, 0, time.UTC), time.Date(2022, 10, 20, 0, 0, 0, 0, time.UTC)
+	if n := moved.Count(from, until); n != 4*72 {
+		t.Errorf("counted %d", n)
+	}
+}
