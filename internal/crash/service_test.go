@@ -84,8 +84,8 @@ type site struct {
 	// address is where the store is, as --store has it.
 	address string
 	// dir holds the token, the marks of commands, what the services said, and a store that is a file.
-	dir   string
-	lease time.Duration
+	dir          string
+	lease, drain time.Duration
 	// nonce is in the environment of every command of the site.
 	nonce string
 	// tells says that a failed test shows what each service said, however many there were.
@@ -109,7 +109,7 @@ func newSite(t *testing.T) *site {
 // newSiteOn is a site on the store at an address.
 func newSiteOn(t *testing.T, address string) *site {
 	t.Helper()
-	s := &site{t: t, address: address, dir: t.TempDir(), lease: lease, nonce: fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano())}
+	s := &site{t: t, address: address, dir: t.TempDir(), lease: lease, drain: drain, nonce: fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano())}
 	if err := os.Mkdir(s.marks(), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func (s *site) launchBy(w way) (*service, error) {
 	s.mu.Unlock()
 	w.address = cmp.Or(w.address, s.address)
 	args := append(slices.Clone(w.front), program, "serve", "--data-dir", s.dir, "--store", w.address,
-		"--listen", "127.0.0.1:0", "--lease", s.lease.String(), "--drain", drain.String(), "--slots", fmt.Sprintf("command=%d", commandSlots), "--log-level", "info")
+		"--listen", "127.0.0.1:0", "--lease", s.lease.String(), "--drain", s.drain.String(), "--slots", fmt.Sprintf("command=%d", commandSlots), "--log-level", "info")
 	if w.clock != nil {
 		args = []string{os.Args[0]}
 	}
