@@ -308,7 +308,11 @@ type decisions struct {
 func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int, unsettled time.Time) decisions {
 	free := maps.Clone(slots)
 	d := decisions{plans: make([]Plan, 0, len(due))}
+	begin := time.Now()
 	for i := range due {
+		if len(d.plans) > 0 && time.Since(begin) > walkPatience { // the rest is for the next claim
+			break
+		}
 		job := &due[i].Job
 		plan, taken, ok, err := s.planSafely(now, due[i], free[job.Pool], unsettled)
 		if errors.Is(err, errOutdated) {

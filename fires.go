@@ -11,7 +11,7 @@ import (
 const walkLimit = 100_000
 
 // walkPatience bounds the time of it, whatever the steps cost: all jobs of a claim wait for it, and the lease of the instance is renewed each
-// few seconds.
+// few seconds. After as long a claim begins with no further job.
 const walkPatience = 300 * time.Millisecond
 
 // errStuck is what a trigger earns that does not move on.

@@ -2,12 +2,16 @@ package ruqi_test
 
 import (
 	"context"
+	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
@@ -143,4 +147,49 @@ func TestWhatHasNoFireTimeAsFarAsIsLookedIsRefused(t *testing.T) {
 		}
 		w.stop()
 	})
+}
+
+// costly takes a while for each answer.
+type costly struct{ ruqi.Trigger }
+
+func (c costly) Next(after time.Time) (time.Time, bool) {
+	time.Sleep(20 * time.Millisecond)
+	return c.Trigger.Next(after)
+}
+
+// A parted store notes how many jobs each claim plans.
+type parted struct {
+	*memory.Store
+	plans []int
+}
+
+func (p *parted) Claim(ctx context.Context, request ruqi.ClaimRequest, decide func(time.Time, []ruqi.Due) []ruqi.Plan) (ruqi.Claimed, error) {
+	return p.Store.Claim(ctx, request, func(now time.Time, due []ruqi.Due) []ruqi.Plan {
+		plans := decide(now, due)
+		p.plans = append(p.plans, len(plans))
+		return plans
+	})
+}
+
+// However many triggers take long, no step of the store waits for all of them: the lease is to be renewed meanwhile.
+func TestCostlyTriggersArePlannedInSeveralSteps(t *testing.T) {
+	const jobs = 40
+	var ahead atomic.Int64 // of the machine's clock
+	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	store := &parted{Store: memory.Open(memory.Options{Now: now})}
+	s := newScheduler(t, store, newRegistry(), ruqi.Options{Now: now})
+	for i := range jobs {
+		spec := ruqi.JobSpec{ID: strconv.Itoa(i), Trigger: costly{trigger.Crontab("0 * * * *")}, Task: ruqi.Do(nothing)}
+		if _, _, err := s.AddJob(t.Context(), spec, ruqi.Fail); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ahead.Store(int64(2 * time.Hour))
+	n, err := s.Tick(t.Context())
+	if err != nil || n != jobs {
+		t.Errorf("%d of %d jobs have run: %v", n, jobs, err)
+	}
+	if most := slices.Max(store.plans); most == 0 || most >= jobs {
+		t.Errorf("of %d jobs that take long the claims planned %v", jobs, store.plans)
+	}
 }
