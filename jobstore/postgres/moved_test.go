@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/postgrestest"
 )
@@ -74,6 +76,12 @@ func (c *crossing) while(step func()) {
 // beside lets step wait for a transaction of one statement, which commits then.
 func (c *crossing) beside(sql string, step func()) {
 	c.t.Helper()
+	c.between(sql, step, func(tx pgx.Tx) error { return tx.Commit(c.t.Context()) })
+}
+
+// between lets step wait for a transaction of one statement, which end ends then.
+func (c *crossing) between(sql string, step func(), end func(pgx.Tx) error) {
+	c.t.Helper()
 	conn, watch := connectTo(c.t, c.address), connectTo(c.t, c.address)
 	tx, err := conn.Begin(c.t.Context())
 	if err != nil {
@@ -90,7 +98,7 @@ func (c *crossing) beside(sql string, step func()) {
 	until(c.t, patience, "the step waits", func() bool {
 		return list[int64](c.t, watch, `SELECT count(*) FROM pg_stat_activity a WHERE $1::int = ANY (pg_blocking_pids(a.pid))`, conn.PgConn().PID())[0] == 1
 	})
-	if err := tx.Commit(c.t.Context()); err != nil {
+	if err := end(tx); err != nil {
 		c.t.Fatal(err)
 	}
 	<-done
@@ -305,4 +313,58 @@ func TestAStepThatMeetsAnotherEachTimeGivesUp(t *testing.T) {
 		t.Errorf("the same claim then told %d runs of %d jobs, %v", len(claimed.Runs), len(claimed.Jobs), err)
 	}
 	c.wantRuns("moved running", "other running")
+}
+
+// Two runs of a job that is removed and added again have the same next attempt. The end of the first finds no job, and writes the attempt as
+// cancelled, to the history; that of the second finds one, and would write it as queued. No index spans both: there is one all the same.
+func TestAKeyIsThereOnceWhereItsJobComesBack(t *testing.T) {
+	c := newCrossing(t, ruqi.RunRunning, 0)
+	c.clock.move(time.Hour)
+	c.claimBy(func(*ruqi.Plan) {})
+	page, err := c.Runs(t.Context(), ruqi.RunQuery{Job: "moved"})
+	if err != nil || len(page.Runs) != 2 {
+		t.Fatalf("%d runs, %v", len(page.Runs), err)
+	}
+	nominal := c.clock.now().Add(-time.Minute)
+	end := func(run ruqi.Run) int64 {
+		run.State = ruqi.RunFailed
+		again := ruqi.Run{JobID: "moved", JobName: "name of moved", Task: "x", Cause: ruqi.CauseRetry, Nominal: nominal, Attempt: 2, ParentID: run.ID}
+		late, err := c.Finish(t.Context(), c.owner, []ruqi.Done{{Run: run, Again: &again}})
+		for stop := time.Now().Add(patience); errors.Is(err, ruqi.ErrUnavailable) && time.Now().Before(stop); { // it waited for a second, and has done nothing
+			late, err = c.Finish(t.Context(), c.owner, []ruqi.Done{{Run: run, Again: &again}})
+		}
+		if err != nil || len(late) > 0 {
+			t.Errorf("late are %v, %v", late, err)
+		}
+		return again.ID
+	}
+	if _, _, err := c.EditJobs(t.Context(), ruqi.JobQuery{IDs: []string{"moved"}}, func(time.Time, string, *ruqi.JobRecord, int) ruqi.Change { return ruqi.Change{Remove: true} }); err != nil {
+		t.Fatal(err)
+	}
+	var first, second int64
+	c.between(fmt.Sprintf(`INSERT INTO rq_run (id, nominal, job_id, cause, attempt, due, state, job_name, task, reason, finished)
+		SELECT 1000000, t, 'moved', 2, 2, t, 5, '', '', '', t FROM (SELECT '%s'::timestamptz AS t) t`, nominal.Format(time.RFC3339Nano)),
+		func() { first = end(page.Runs[0]) },
+		func(tx pgx.Tx) error { // the first waits in the midst of it, and then goes on
+			added := make(chan struct{})
+			go func() {
+				defer close(added)
+				c.add("moved", "{}", true)
+				second = end(page.Runs[1])
+			}()
+			watch := connectTo(t, c.address)
+			until(t, patience, "it is added, or waits for the first", func() bool {
+				select {
+				case <-added:
+					return true
+				default:
+					return list[int64](t, watch, `SELECT count(*) FROM pg_stat_activity a WHERE EXISTS (SELECT FROM unnest(pg_blocking_pids(a.pid)) b (pid) WHERE cardinality(pg_blocking_pids(b.pid)) > 0)`)[0] > 0
+				}
+			})
+			defer func() { <-added }()
+			return tx.Rollback(t.Context())
+		})
+	if made := list[int64](t, connectTo(t, c.address), `SELECT id FROM rq_run WHERE job_id = 'moved' AND attempt = 2`); len(made) != 1 {
+		t.Errorf("the attempt is there %d times, told were %d and %d", len(made), first, second)
+	}
 }
