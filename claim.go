@@ -192,13 +192,28 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 		s.leave(claimed.Runs)
 	}
 	s.emitSettled(claimed.Settled)
-	for i := range decided.finished {
-		s.emit(Event{Kind: EventJobFinished, JobID: decided.finished[i].JobID, Reason: decided.finished[i].Reason})
-	}
+	s.emitFinished(decided.finished, claimed.Jobs)
 	if len(claimed.Cancel) > 0 {
 		s.cancelAsked(ctx, claimed.Cancel)
 	}
 	return claimed, started, nil
+}
+
+// emitFinished tells of the plans that ended their jobs, as far as they have landed: the store may have refused one, or have begun anew
+// after the decision and found nothing due.
+func (s *Scheduler) emitFinished(plans []Plan, landed []JobRecord) {
+	if len(plans) == 0 {
+		return
+	}
+	finished := map[string]bool{}
+	for i := range landed {
+		finished[landed[i].ID] = landed[i].State == JobFinished
+	}
+	for i := range plans {
+		if finished[plans[i].JobID] {
+			s.emit(Event{Kind: EventJobFinished, JobID: plans[i].JobID, Reason: plans[i].Reason})
+		}
+	}
 }
 
 // settleFor is how long after an outage of the store ends of runs may still be on their way: whoever has some tries again within

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -520,19 +519,27 @@ func (s *Scheduler) RemoveJobs(ctx context.Context, query JobQuery) (int, error)
 			query.IDs = rest[:min(removeStep, len(rest))]
 			rest = rest[len(query.IDs):]
 		}
-		removed := map[string]bool{}
-		_, runs, err := s.store.EditJobs(ctx, query, func(now time.Time, id string, old *JobRecord, _ int) Change {
+		there := map[string]bool{} // when it was decided about them, which may have been once more than counts
+		recs, runs, err := s.store.EditJobs(ctx, query, func(now time.Time, id string, old *JobRecord, _ int) Change {
 			if old == nil {
 				return Change{}
 			}
-			removed[id] = true
+			there[id] = true
 			return s.remove(old, now)
 		})
 		if err != nil {
 			return total, err
 		}
+		var removed []string
+		for i := range recs {
+			if there[recs[i].ID] {
+				removed = append(removed, recs[i].ID)
+			}
+		}
+		slices.Sort(removed)
+		removed = slices.Compact(removed)
 		if !all {
-			for _, id := range slices.Sorted(maps.Keys(removed)) {
+			for _, id := range removed {
 				s.emit(Event{Kind: EventJobRemoved, JobID: id})
 			}
 		}

@@ -89,3 +89,26 @@ func TestAnInstanceTellsHowFarItsClockIsOff(t *testing.T) {
 		}
 	})
 }
+
+// An instance whose last ends do not get through in time says goodbye all the same: others end its runs at once, and not after its lease.
+func TestAnInstanceSaysGoodbyeWhenItsEndsDoNotGetThrough(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.Open(memory.Options{})
+		g := &gate{Store: store}
+		s := newScheduler(t, g, newRegistry(), ruqi.Options{Lease: time.Hour})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w := &world{t: t, store: store, s: s}
+		w.add(ruqi.JobSpec{ID: "job", Trigger: trigger.Date(time.Now().Add(time.Minute)), Task: ruqi.Do(nothing)})
+		g.hang("Finish")
+		time.Sleep(2 * time.Minute)
+		if err := s.Shutdown(t.Context()); err == nil {
+			t.Error("a shutdown that has left an end unwritten told nothing of it")
+		}
+		all, err := store.Instances(t.Context())
+		if err != nil || len(all) != 1 || all[0].Lease != 0 {
+			t.Errorf("the instances are %+v, %v", all, err)
+		}
+	})
+}

@@ -223,11 +223,16 @@ func (s *Scheduler) Abort() { s.abort.Do(func() { close(s.hard) }) }
 // endWait is how long the last results may take to reach a store that does not answer.
 const endWait = 10 * time.Second
 
+// goodbyeWait is how long the goodbye may take at least, also when the last results have taken all of endWait: a step of a
+// database takes milliseconds, and those whose end hangs may be ended by others at once instead of after the lease.
+const goodbyeWait = 2 * time.Second
+
 // endAll ends what still runs, writes the last results, leaves the store and stops the loops.
 func (s *Scheduler) endAll() error {
 	s.runs.stopAll(errShutdown)
 	s.runs.wait(context.Background()) // bounded: a run that does not stop is abandoned
-	limit, cancel := context.WithTimeout(context.Background(), endWait)
+	until := time.Now().Add(endWait)
+	limit, cancel := context.WithDeadline(context.Background(), until)
 	defer cancel()
 	unwritten := s.finished.drain(limit)
 	s.stop(errShutdown)
@@ -238,7 +243,9 @@ func (s *Scheduler) endAll() error {
 	if unwritten > 0 {
 		err = errors.New("the store does not answer: the ends of some runs are not recorded; they will be lost")
 	}
-	return errors.Join(err, s.goodbye(limit))
+	leaving, cancelLeaving := context.WithTimeout(context.Background(), max(time.Until(until), goodbyeWait))
+	defer cancelLeaving()
+	return errors.Join(err, s.goodbye(leaving))
 }
 
 // Tick does what is due now and waits until it is done, claims that follow from it

@@ -260,6 +260,7 @@ const sqlEndJob = `UPDATE rq_job SET state = 2, reason = $2, next_nominal = NULL
 func (st *step) effects(b *pgx.Batch, done []*ruqi.Done, jobs jobsOf) error {
 	again := &newRuns{}
 	again.grow(len(done))
+	var gone []string
 	asked, err := st.asked(done)
 	if err != nil {
 		return err
@@ -275,6 +276,9 @@ func (st *step) effects(b *pgx.Batch, done []*ruqi.Done, jobs jobsOf) error {
 				return err
 			}
 			defer func() { d.Again.ID = next.ID }()
+			if job == nil {
+				gone = append(gone, next.JobID)
+			}
 		}
 		if job == nil {
 			continue
@@ -292,12 +296,22 @@ func (st *step) effects(b *pgx.Batch, done []*ruqi.Done, jobs jobsOf) error {
 	}
 	st.hint = true
 	first := &pgx.Batch{}
-	again.insert(first)
-	if err := st.send(first); err != nil {
-		return err
+	if len(gone) > 0 {
+		slices.Sort(gone)
+		gone = slices.Compact(gone)
+		first.Queue(sqlTakeIDs, gone)
+		first.Queue(sqlLeaveIDs, gone)
 	}
-	return nil
+	again.insert(first)
+	return st.send(first)
 }
+
+// What is made of a job that is gone is made under the lock of its id, which is that of whoever adds one: until the step has ended
+// there is none, and if there is one by now, the step begins anew, with its lock.
+const (
+	sqlTakeIDs  = `INSERT INTO rq_definition (id, name, version, created, updated) SELECT v.id, '', 0, now(), now() FROM unnest($1::text[]) v (id)`
+	sqlLeaveIDs = `DELETE FROM rq_definition d USING unnest($1::text[]) v (id) WHERE d.id = v.id`
+)
 
 const sqlAsked = `SELECT r.id FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id AND r.cancel_by IS NOT NULL`
 

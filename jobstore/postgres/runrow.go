@@ -181,8 +181,8 @@ func (n *newRuns) born(rows pgx.Rows, more ...any) (at int, err error) {
 
 const returningKey = ` RETURNING id, job_id, cause, nominal, attempt`
 
-// freeKey says that no row has the key of the new row n, whose job is in the column job. Who makes runs of a job holds its lock, so what
-// the statement does not see will not come either; where a job is gone, the unique indexes let one of two steps begin anew.
+// freeKey says that no row has the key of the new row n, whose job is in the column job. Who makes runs of a job holds its lock, or that of
+// its id where it is gone, so what the statement does not see will not come either.
 func freeKey(job string) string {
 	return `NOT EXISTS (SELECT FROM rq_run k WHERE k.nominal = n.nominal AND k.job_id = ` + job + ` AND k.cause = n.cause AND k.attempt = n.attempt OFFSET 0)`
 }
