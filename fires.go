@@ -95,7 +95,7 @@ func dueFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error
 			return walkFires(spec, first, now, limit)
 		}
 		f.newest = append(f.newest, current)
-		next, ok, err := fireAfter(spec, current.nominal)
+		next, ok, err := lookOn(spec, current.nominal, now)
 		if err != nil || !ok {
 			return f, err
 		}
@@ -197,6 +197,19 @@ func fireAfter(spec *JobSpec, after time.Time) (fire, bool, error) {
 	next, ok, err := nextFire(spec, after)
 	if errors.Is(err, errCostly) {
 		return fire{due: after}, true, nil
+	}
+	return next, ok, err
+}
+
+// lookOn is fireAfter, which goes on where it is time to look again already, in as many searches as SearchNext makes: so fires with such times
+// between them are caught up with together, as others are. The rest is for the next claim.
+func lookOn(spec *JobSpec, after, now time.Time) (next fire, ok bool, err error) {
+	for range mostSearches {
+		next, ok, err = fireAfter(spec, after)
+		if !ok || !next.isLook() || next.due.After(now) || !next.due.After(after) {
+			break
+		}
+		after = next.due
 	}
 	return next, ok, err
 }

@@ -275,6 +275,8 @@ func TestWhatWasNotFoundIsLookedForAgain(t *testing.T) {
 		state    JobState
 	}{
 		{"a fire, the next of which is far away", patient{hour, 10 * time.Minute}, at(0), 0, []string{"running +0"}, nil, 10 * time.Minute, JobActive},
+		{"fires with times to look between them", patient{hour, 10 * time.Minute}, at(-2 * time.Hour), -2 * time.Hour, []string{"running +0 +2 from -120"}, nil, 10 * time.Minute, JobActive},
+		{"a look that finds the first of such", patient{hour, 10 * time.Minute}, nil, -125 * time.Minute, []string{"running +0 +2 from -120"}, nil, 10 * time.Minute, JobActive},
 		{"a look that finds nothing", patient{hour, 10 * time.Minute}, nil, -5 * time.Minute, []string{"running +0"}, nil, 10 * time.Minute, JobActive},
 		{"a look that leads to another", patient{hour, 10 * time.Minute}, nil, -50 * time.Minute, nil, nil, -40 * time.Minute, JobActive},
 		{"a look that finds a fire to come", patient{hour, 90 * time.Minute}, nil, 0, nil, at(time.Hour), time.Hour, JobActive},
