@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi/internal/duration"
+	"github.com/ruqi-dev/ruqi/internal/lookback"
 )
 
 // pastAllowance is how late a one-shot date may be when it is added without a misfire grace: time for
@@ -99,7 +100,11 @@ func lastFire(spec, old *JobSpec, now time.Time) (fire, bool) {
 // neverFires says why a trigger has no fire time any more, or never had one.
 func neverFires(spec *JobSpec, now time.Time) error {
 	if stepper, ok := spec.Trigger.(Stepper); ok {
-		if last, ok := stepper.Prev(now); ok {
+		last, ok := stepper.Prev(now)
+		if !ok && lookback.GaveUp(stepper, now) {
+			return Invalid("/trigger", "", "has no fire time left")
+		}
+		if ok {
 			return Invalid("/trigger", "", "has no fire time left: the last was %s, %s ago; a start up to 60s late is accepted, a later one only within a misfire_grace",
 				last.Format(time.RFC3339Nano), duration.Format(now.Sub(last).Truncate(time.Second)))
 		}

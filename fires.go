@@ -95,11 +95,8 @@ func dueFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error
 			return walkFires(spec, first, now, limit)
 		}
 		f.newest = append(f.newest, current)
-		next, ok, err := nextFire(spec, current.nominal)
-		switch {
-		case errors.Is(err, errCostly): // what is due runs all the same; the job is parked when it is to be looked for the next
-			next = fire{due: current.nominal}
-		case err != nil || !ok:
+		next, ok, err := lookOn(spec, current.nominal, now)
+		if err != nil || !ok {
 			return f, err
 		}
 		current = next
@@ -123,7 +120,7 @@ func stepBack(f *fires, trigger Stepper, spec *JobSpec, first fire, now time.Tim
 			return false
 		}
 		last = jittered(spec, at)
-	} else if next, ok, err := nextFire(spec, last.nominal); err != nil {
+	} else if next, ok, err := fireAfter(spec, last.nominal); err != nil {
 		return false
 	} else if ok {
 		f.next = &next
@@ -165,7 +162,7 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 			ring[seen%int64(limit)] = current
 		}
 		seen++
-		next, ok, err := nextFire(spec, current.nominal)
+		next, ok, err := fireAfter(spec, current.nominal)
 		if err != nil {
 			return fires{}, err
 		}
@@ -173,7 +170,7 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 	}
 	if more && !current.isLook() && !current.due.After(now) {
 		f := fires{older: seen, olderFrom: first.nominal, olderTo: ring[(seen-1)%int64(limit)].nominal, atLeast: true}
-		next, ok, err := nextFire(spec, now)
+		next, ok, err := fireAfter(spec, now)
 		if ok {
 			f.next = &next
 		}
@@ -192,6 +189,29 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 		f.next = &current
 	}
 	return f, nil
+}
+
+// fireAfter is nextFire after fires that are due. They run all the same where the search does not get on; the job is parked when it is to
+// be looked for the next.
+func fireAfter(spec *JobSpec, after time.Time) (fire, bool, error) {
+	next, ok, err := nextFire(spec, after)
+	if errors.Is(err, errCostly) {
+		return fire{due: after}, true, nil
+	}
+	return next, ok, err
+}
+
+// lookOn is fireAfter, which goes on where it is time to look again already, in as many searches as SearchNext makes: so fires with such times
+// between them are caught up with together, as others are. The rest is for the next claim.
+func lookOn(spec *JobSpec, after, now time.Time) (next fire, ok bool, err error) {
+	for range mostSearches {
+		next, ok, err = fireAfter(spec, after)
+		if !ok || !next.isLook() || next.due.After(now) || !next.due.After(after) {
+			break
+		}
+		after = next.due
+	}
+	return next, ok, err
 }
 
 // nextFire returns the first fire whose nominal time is after the given one, or when to look for it again.

@@ -244,6 +244,24 @@ func (p patient) Search(after time.Time) (at, until time.Time, ok bool) {
 	return at, time.Time{}, ok
 }
 
+// tiring is a grid whose search does not get on beyond noon.
+type tiring struct{ grid }
+
+func (t tiring) Search(after time.Time) (at, until time.Time, ok bool) {
+	if !after.Before(noon) {
+		return time.Time{}, after, false
+	}
+	at, ok = t.Next(after)
+	return at, time.Time{}, ok
+}
+
+// countingTiring can look back and count, too.
+type countingTiring struct{ countingGrid }
+
+func (t countingTiring) Search(after time.Time) (at, until time.Time, ok bool) {
+	return tiring{t.grid}.Search(after)
+}
+
 func TestWhatWasNotFoundIsLookedForAgain(t *testing.T) {
 	hour := grid{step: time.Hour}
 	for _, c := range []struct {
@@ -257,6 +275,8 @@ func TestWhatWasNotFoundIsLookedForAgain(t *testing.T) {
 		state    JobState
 	}{
 		{"a fire, the next of which is far away", patient{hour, 10 * time.Minute}, at(0), 0, []string{"running +0"}, nil, 10 * time.Minute, JobActive},
+		{"fires with times to look between them", patient{hour, 10 * time.Minute}, at(-2 * time.Hour), -2 * time.Hour, []string{"running +0 +2 from -120"}, nil, 10 * time.Minute, JobActive},
+		{"a look that finds the first of such", patient{hour, 10 * time.Minute}, nil, -125 * time.Minute, []string{"running +0 +2 from -120"}, nil, 10 * time.Minute, JobActive},
 		{"a look that finds nothing", patient{hour, 10 * time.Minute}, nil, -5 * time.Minute, []string{"running +0"}, nil, 10 * time.Minute, JobActive},
 		{"a look that leads to another", patient{hour, 10 * time.Minute}, nil, -50 * time.Minute, nil, nil, -40 * time.Minute, JobActive},
 		{"a look that finds a fire to come", patient{hour, 90 * time.Minute}, nil, 0, nil, at(time.Hour), time.Hour, JobActive},
@@ -297,6 +317,16 @@ func TestWhatWasNotFoundIsLookedForAgain(t *testing.T) {
 	due.Job.NextNominal, due.Job.NextDue = plan.NextNominal, plan.NextDue
 	if _, _, _, err := planJob(noon, due, spec, 1, time.Time{}); !errors.Is(err, errCostly) {
 		t.Errorf("a search that does not get on was planned: %v", err)
+	}
+	// So do the newest of many.
+	minute := grid{step: time.Minute}
+	for name, trigger := range map[string]Trigger{"walked": tiring{minute}, "counted": countingTiring{countingGrid{minute}}} {
+		spec.Trigger, spec.Policy.CatchupLimit = trigger, 3
+		due.Job.NextNominal, due.Job.NextDue = at(-10*time.Minute), at(-10*time.Minute)
+		plan, _, ok, err := planJob(noon, due, spec, 1, time.Time{})
+		if err != nil || !ok || len(plan.Runs) != 2 || !plan.Runs[1].Nominal.Equal(noon) || plan.NextNominal != nil || plan.NextDue == nil || !plan.NextDue.Equal(noon) {
+			t.Errorf("%s: before a search that does not get on: %+v, %v", name, plan, err)
+		}
 	}
 }
 

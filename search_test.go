@@ -145,6 +145,17 @@ func TestWhatHasNoFireTimeAsFarAsIsLookedIsRefused(t *testing.T) {
 				t.Errorf("it is answered with %v", err)
 			}
 		}
+		// One that has ended, long after its last fire time.
+		end := time.Date(1999, 12, 1, 0, 0, 0, 0, time.UTC)
+		ended, err := trigger.Cron("* * * * * *", trigger.CronOptions{Zone: time.UTC, End: &end})
+		if err != nil {
+			t.Fatal(err)
+		}
+		january := trigger.Except(ended, trigger.Times(trigger.Crontab("TZ=UTC * * * * 2-12 *")))
+		_, _, err = w.s.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: january, Task: ruqi.Do(func(context.Context) error { return nil })}, ruqi.Fail)
+		if err == nil || !strings.Contains(err.Error(), "has no fire time left") || strings.Contains(err.Error(), "never") {
+			t.Errorf("one that has ended is answered with %v", err)
+		}
 		w.stop()
 	})
 }

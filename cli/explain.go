@@ -94,6 +94,9 @@ type twice struct {
 
 func (a *app) printExplanation(in ruqi.Language, note string, shapes ...wire.Explanation) error {
 	if a.output == "json" {
+		for _, shape := range shapes {
+			a.warnBefore(shape)
+		}
 		out := twice{Explanation: shapes[0]}
 		if len(shapes) > 1 {
 			out.Second = &shapes[1]
@@ -128,14 +131,16 @@ func (a *app) explainMissing(t ruqi.Trigger, wall wallTime, in ruqi.Language) er
 	shape := wire.Explain(t, wall.change.at)
 	out := missing{At: wall.shown.Format("2006-01-02T15:04:05"), Before: shape.Before, After: shape.After, SearchedTo: shape.SearchedTo}
 	if shape.Fires {
-		out.After, out.SearchedTo = &shape.At, nil
+		shape.After, shape.SearchedTo = &shape.At, nil
+		out.After, out.SearchedTo = shape.After, nil
 	}
 	out.Reasons = []wire.Reason{{Part: "gap", Message: wall.says(ruqi.English) + "; " + wall.ruling(t, ruqi.English), Chinese: wall.says(ruqi.Chinese) + "；" + wall.ruling(t, ruqi.Chinese)}}
 	if a.output == "json" {
+		a.warnBefore(shape)
 		return a.printJSON(out)
 	}
 	lines := []string{wall.says(in), "  gap: " + wall.ruling(t, in)}
-	return a.print("%s\n", strings.Join(append(lines, around(in, out.Before, out.After, out.SearchedTo)...), "\n"))
+	return a.print("%s\n", strings.Join(append(lines, around(in, shape)...), "\n"))
 }
 
 // explained is the explanation of one instant in lines.
@@ -155,14 +160,21 @@ func explained(in ruqi.Language, at string, shape wire.Explanation) (lines []str
 		}
 		lines = append(lines, "  "+r.Part+": "+r.Message)
 	}
-	return append(lines, around(in, shape.Before, shape.After, shape.SearchedTo)...)
+	return append(lines, around(in, shape)...)
 }
 
-// around tells the fire times on either side; searched is set where that for the one after was given up.
-func around(in ruqi.Language, before, after, searched *time.Time) []string {
-	names := [4]string{"before: ", "after:  ", "never", "none until %s, where the search was given up"}
+// warnBefore says beside JSON, in which it is null, that the fire time before was not found.
+func (a *app) warnBefore(shape wire.Explanation) {
+	if shape.BeforeGivenUp {
+		_, _ = fmt.Fprintln(a.Stderr, wire.NoneFoundBefore(shape.At)) // a hint only
+	}
+}
+
+// around tells the fire times on either side, or that the search for one was given up.
+func around(in ruqi.Language, shape wire.Explanation) []string {
+	names := [5]string{"before: ", "after:  ", "never", "none until %s, where the search was given up", "none was found, the search was given up"}
 	if in == ruqi.Chinese {
-		names = [4]string{"之前：", "之后：", "无", "至 %s 尚无，搜索到此为止"}
+		names = [5]string{"之前：", "之后：", "无", "至 %s 尚无，搜索到此为止", "未找到，搜索已中止"}
 	}
 	shown := func(at *time.Time) string {
 		if at == nil {
@@ -170,9 +182,12 @@ func around(in ruqi.Language, before, after, searched *time.Time) []string {
 		}
 		return wire.FormatTime(*at, at.Location())
 	}
-	next := shown(after)
-	if searched != nil {
-		next = fmt.Sprintf(names[3], shown(searched))
+	before, after := shown(shape.Before), shown(shape.After)
+	if shape.BeforeGivenUp {
+		before = names[4]
 	}
-	return []string{names[0] + shown(before), names[1] + next}
+	if shape.SearchedTo != nil {
+		after = fmt.Sprintf(names[3], shown(shape.SearchedTo))
+	}
+	return []string{names[0] + before, names[1] + after}
 }

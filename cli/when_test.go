@@ -264,6 +264,25 @@ func TestNextSaysWhyThereIsNothing(t *testing.T) {
 	}
 }
 
+// Where the search backwards is given up, nothing says that there is no time before.
+func TestASearchBackwardsThatIsGivenUpIsTold(t *testing.T) {
+	const january = `{"kind":"except","of":{"kind":"cron","expr":"* * * * * *"},"not":[{"kind":"cron","expr":"* * * * 2-12 *"}]}`
+	const told = "no fire time was found before 2026-12-30T00:00:00Z; the search was given up, and there may be earlier ones\n"
+	got := run(t, nil, "", "explain", "--tz", "UTC", january, "2026-12-30")
+	if got.status != 0 || !strings.HasSuffix(got.out, "\nbefore: none was found, the search was given up\nafter:  2027-01-01T00:00:00Z\n") {
+		t.Errorf("%+v", got)
+	}
+	if got = run(t, nil, "", "explain", "--lang", "zh", "--tz", "UTC", january, "2026-12-30"); !strings.HasSuffix(got.out, "\n之前：未找到，搜索已中止\n之后：2027-01-01T00:00:00Z\n") {
+		t.Errorf("%+v", got)
+	}
+	if got = run(t, nil, "", "explain", "-o", "json", "--tz", "UTC", january, "2026-12-30"); got.status != 0 || !strings.Contains(got.out, `"before": null`) || got.errors != told {
+		t.Errorf("%+v", got)
+	}
+	if got = run(t, nil, "", "next", "--previous", "--tz", "UTC", "--from", "2026-12-30", january); got.status != 0 || got.out != "" || got.errors != told {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestJobListSaysInWordsWhenATriggerMadeOfOthersFires(t *testing.T) {
 	s := serve(t, t.TempDir(), "--store", "memory:")
 	s.ok("calendar", "put", "holidays", write(t, "days.yaml", "yearly: [--12-25]\n"))

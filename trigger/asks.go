@@ -62,7 +62,7 @@ func (l LeftOut) makesGood(t ruqi.Trigger, at time.Time) bool {
 
 // moves reports whether a fire time of another day, moved to the time, is placed at an instant: whatever the gap rule, at the first after the gap.
 func (l LeftOut) moves(s *sieve, at time.Time) bool {
-	return at.Equal(l.Change) && question{wallSeconds(l.Wall), l.in}.ofMoved(s)
+	return at.Equal(l.Change) && question{wall: wallSeconds(l.Wall), in: l.in}.ofMoved(s)
 }
 
 // by reports whether the rules of a walker make the time good at an instant.
@@ -83,19 +83,33 @@ func wallSeconds(wall time.Time) int64 {
 }
 
 func asks(t ruqi.Trigger, wall time.Time, in func(*zone) bool) bool {
-	return wall.Nanosecond() == 0 && question{wallSeconds(wall), in}.of(t)
+	return wall.Nanosecond() == 0 && question{wall: wallSeconds(wall), in: in}.of(t)
 }
 
 // A question is whether triggers in some zones ask for a wall time.
 type question struct {
 	wall int64
 	in   func(*zone) bool
+	// clock is the zone whose clock shows the wall time; nil for that of each trigger.
+	clock *zone
+}
+
+// wallIn returns the wall time on the clock of a zone.
+func (q question) wallIn(z *zone) int64 {
+	if q.clock == nil || q.clock == z {
+		return q.wall
+	}
+	at, _, ok := q.clock.instant(q.wall)
+	if !ok {
+		return q.wall
+	}
+	return at + z.find(at).off
 }
 
 func (q question) of(t ruqi.Trigger) bool {
 	switch t := t.(type) {
 	case *CronTrigger:
-		return t.fault == nil && !t.OnStart() && len(t.expr.Misses(q.wall)) == 0 && q.in(t.walker().zone)
+		return t.fault == nil && !t.OnStart() && len(t.expr.Misses(q.wallIn(t.walker().zone))) == 0 && q.in(t.walker().zone)
 	case *CalendarTrigger:
 		return q.ofClock(t.clock)
 	case *EveryTrigger:
@@ -105,34 +119,45 @@ func (q question) of(t ruqi.Trigger) bool {
 	case *AllTrigger:
 		return len(t.of) > 0 && !slices.ContainsFunc(t.of, func(part ruqi.Trigger) bool { return !q.of(part) })
 	case *ExceptTrigger:
-		return q.of(t.of) && !q.onDays(t.held) || q.ofMoved(&t.sieve)
+		return q.of(t.of) && !q.onDays(&t.sieve) || q.ofMoved(&t.sieve)
 	case *OnlyTrigger:
-		return q.ofMoved(&t.sieve) || q.of(t.of) && (q.onDays(t.held) || slices.ContainsFunc(t.held, func(p Part) bool { return p.trigger != nil && q.of(p.trigger) }))
+		return q.ofMoved(&t.sieve) || q.of(t.of) && (q.onDays(&t.sieve) || slices.ContainsFunc(t.held, func(p Part) bool { return p.trigger != nil && q.of(p.trigger) }))
 	}
 	return false
 }
 
 func (q question) ofClock(c *wallClock) bool {
-	return c != nil && c.times.Count(q.wall, q.wall+1) > 0 && q.in(c.zone)
+	if c == nil || !q.in(c.zone) {
+		return false
+	}
+	wall := q.wallIn(c.zone)
+	return c.times.Count(wall, wall+1) > 0
 }
 
 // ofMoved reports whether a fire time on a day that is left out is moved to the wall time.
 func (q question) ofMoved(s *sieve) bool {
-	day := floorDay(q.wall)
-	if s.otherwise != ElseNext && s.otherwise != ElsePrevious || !s.stays(day) || !q.in(s.zone) {
+	if s.fault != nil || s.otherwise == ElseSkip {
+		return false
+	}
+	wall := q.wallIn(s.zone)
+	day := floorDay(wall)
+	if !s.stays(day) || !q.in(s.zone) {
 		return false
 	}
 	first, last := s.sources(day)
 	for d := first; d <= last; d++ {
-		if (question{q.wall - int64(day-d)*daySeconds, func(*zone) bool { return true }}).of(s.of) {
+		if (question{wall - int64(day-d)*daySeconds, func(*zone) bool { return true }, s.zone}).of(s.of) {
 			return true
 		}
 	}
 	return false
 }
 
-// onDays reports whether the date of the wall time is in one of the calendars.
-func (q question) onDays(held []Part) bool {
-	day := floorDay(q.wall)
-	return slices.ContainsFunc(held, func(p Part) bool { return p.days != nil && p.days.Contains(day) })
+// onDays reports whether the date of the wall time is in one of the calendars of a sieve.
+func (q question) onDays(s *sieve) bool {
+	if s.fault != nil {
+		return false
+	}
+	day := floorDay(q.wallIn(s.zone))
+	return slices.ContainsFunc(s.held, func(p Part) bool { return p.days != nil && p.days.Contains(day) })
 }

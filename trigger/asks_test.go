@@ -57,6 +57,20 @@ func TestAPartInAZoneWithoutTheGapDoesNotAskForTheTime(t *testing.T) {
 	daily := func(zone string) ruqi.Trigger {
 		return parsed(t, "cron", "30 2 * * *", trigger.ParseOptions{Zone: zone})
 	}
+	moved := func(of ruqi.Trigger) ruqi.Trigger {
+		return trigger.Except(of, trigger.Days(daysOf(t, `{"weekdays":["sat"]}`))).Else(trigger.ElseNext)
+	}
+	zone, err := trigger.LoadZone("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	berlin := func(of ...ruqi.Trigger) ruqi.Trigger {
+		bound, err := trigger.Any(of...).Bind(zone, instant(t, "2026-03-01T00:00:00Z"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bound
+	}
 	for _, c := range []struct {
 		trig         ruqi.Trigger
 		asked, after bool
@@ -64,6 +78,10 @@ func TestAPartInAZoneWithoutTheGapDoesNotAskForTheTime(t *testing.T) {
 		{daily("Europe/Berlin"), true, true}, {daily("Asia/Tokyo"), false, false}, {daily("America/New_York"), false, false}, {daily("UTC"), false, false},
 		{daily("Europe/London"), false, false}, // its clock is set forward at that instant, over the hour before
 		{trigger.Any(daily("UTC"), daily("Europe/Paris")), true, true}, {trigger.All(daily("UTC"), daily("Europe/Paris")), false, false},
+		// What is moved there from Saturday is what parts fire at by the clock of the trigger's zone.
+		{moved(berlin(daily("Europe/Berlin"), daily("Asia/Tokyo"))), true, true}, {moved(berlin(daily("Asia/Tokyo"))), false, false},
+		{moved(berlin(daily("Europe/Paris"))), true, true}, {moved(berlin(daily("Europe/London"))), false, false},
+		{moved(berlin(parsed(t, "cron", "30 10 * * *", trigger.ParseOptions{Zone: "Asia/Tokyo"}))), true, true},
 		{trigger.EveryDuration(time.Hour), false, false}, {hourly{}, false, false}, {trigger.Crontab("30 2 * * *"), false, false},
 	} {
 		if got := gap.Asks(c.trig); got != c.asked {

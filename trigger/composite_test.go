@@ -264,6 +264,24 @@ func TestCompositionsDoNotAllocate(t *testing.T) {
 	}
 }
 
+// What a message says of a long text ends with a whole character.
+func TestLongTextsAreCutBetweenCharacters(t *testing.T) {
+	decode := decoder(calendars{})
+	for letters := range 3 {
+		long := strings.Repeat("a", letters) + strings.Repeat("每", 30)
+		for _, text := range []string{
+			`{"kind":"every","text":"` + long + `"}`, `{"kind":"cron","expr":"0 9 * * *","zone":"` + long + `"}`, `{"kind":"date","at":"` + long + `"}`,
+			`{"kind":"except","of":` + nine + `,"not":[{"days":{"weekdays":["` + long + `"]}}]}`, `{"kind":"cron","expr":"0 9 * * *","dialect":"` + long + `"}`,
+			`{"kind":"cron","expr":"` + long + ` 9 * * *"}`,
+		} {
+			_, err := decode([]byte(text))
+			if err == nil || strings.Contains(err.Error(), `\x`) || strings.Contains(err.Error(), "\ufffd") || !strings.Contains(strings.ReplaceAll(err.Error(), `"…`, "…"), "每…") {
+				t.Errorf("%s: %v", text, err)
+			}
+		}
+	}
+}
+
 // TestNestedSearchesEnd nests two searches of which each would go through all that the other finds.
 func TestNestedSearchesEnd(t *testing.T) {
 	times := func(expr string) trigger.Part { return trigger.Times(trigger.Crontab("TZ=UTC " + expr)) }

@@ -28,18 +28,29 @@ func (t *CronTrigger) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling {
 	case Matches(t, at):
 		return nil
 	}
+	if l := beyond(at, in); l != nil {
+		return l
+	}
 	z := t.walker().zone
 	rulings := t.span.explain(at, z, in)
 	if at.Nanosecond() != 0 {
 		rulings = append(rulings, ruqi.Ruling{Part: "second", Message: say(in, "the instant has a fraction of a second, and cron fires at whole seconds", "此刻带有不足一秒的部分，而 cron 只在整秒触发")})
 	}
-	seconds := min(max(at.Unix(), earliest), latest)
+	seconds := at.Unix()
 	misses := t.expr.Misses(seconds + z.find(seconds).off)
 	rulings = append(rulings, t.explainFields(misses, in)...)
 	if changed, ok := t.explainChange(time.Unix(seconds, 0), len(misses) == 0, in); ok {
 		rulings = append(rulings, changed)
 	}
 	return rulings
+}
+
+// beyond says of an instant that is too early or too late for any trigger that it is; nothing of others.
+func beyond(at time.Time, in ruqi.Language) []ruqi.Ruling {
+	if _, ok := fromTime(at); ok {
+		return nil
+	}
+	return []ruqi.Ruling{{Part: "year", Message: say(in, "it is out of range: triggers fire from 0001-01-02 to 9999-12-30, UTC", "超出范围：触发器只在 UTC 时间 0001-01-02 至 9999-12-30 触发")}}
 }
 
 // fieldNames are what the fields are called in a sentence, in English and in Chinese.
@@ -124,7 +135,7 @@ func (l limits) explain(at time.Time, z *zone, in ruqi.Language) (rulings []ruqi
 // Matches implements ruqi.Matcher.
 func (t *IntervalTrigger) Matches(at time.Time) bool { return lookback.Matches(t, at) }
 
-// Explain implements ruqi.Explainer. Its parts are start, end, anchor, and every for an instant between two fire times.
+// Explain implements ruqi.Explainer. Its parts are start, end, anchor, every for an instant between two fire times, and year for one out of range.
 func (t *IntervalTrigger) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling {
 	if err := t.fault(); err != nil {
 		return []ruqi.Ruling{{Part: "every", Message: err.Error()}}
@@ -135,6 +146,9 @@ func (t *IntervalTrigger) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling 
 		return []ruqi.Ruling{{Part: "anchor", Message: say(in, "it has no anchor to count from yet", "它还没有起计的时刻")}}
 	case t.Matches(at):
 		return nil
+	}
+	if l := beyond(at, in); l != nil {
+		return l
 	}
 	rulings := limits{start: t.start, end: t.end}.explain(at, t.zone, in)
 	micros := clampMicros(at, false)

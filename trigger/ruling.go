@@ -9,14 +9,17 @@ import (
 	"github.com/ruqi-dev/ruqi/internal/cronexpr"
 )
 
-// Explain implements ruqi.Explainer. The parts are "date", "hour", "minute", "second", "start", "end", "anchor", "gap" and
-// "fold".
+// Explain implements ruqi.Explainer. The parts are "date", "hour", "minute", "second", "start", "end", "anchor", "gap",
+// "fold", and "year" of an instant out of range.
 func (t *CalendarTrigger) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling {
 	if t.Matches(at) {
 		return nil
 	}
 	l := rulings{in: in}
 	if !l.stand(t.fault, t.clock != nil) {
+		return l.list
+	}
+	if l.list = beyond(at, in); l.list != nil {
 		return l.list
 	}
 	l.edges(t.term, t.anchor, t.zone, at)
@@ -30,7 +33,7 @@ func (t *CalendarTrigger) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling 
 }
 
 // Explain implements ruqi.Explainer. The parts are "date", "day_of_week", "time", "minute", "second", "interval", "start", "end",
-// "anchor", "gap" and "fold".
+// "anchor", "gap", "fold", and "year" of an instant out of range.
 func (t *EveryTrigger) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling {
 	if t.Matches(at) {
 		return nil
@@ -43,6 +46,9 @@ func (t *EveryTrigger) Explain(at time.Time, in ruqi.Language) []ruqi.Ruling {
 	}
 	if once {
 		l.add("date", "it fires once, at %s", "它只触发一次，在 %s", t.zone.timeMicro(single).Format(time.RFC3339Nano))
+		return l.list
+	}
+	if l.list = beyond(at, in); l.list != nil {
 		return l.list
 	}
 	l.edges(t.term, t.anchor, t.zone, at)

@@ -84,3 +84,28 @@ func TestNoRulingIsHalfTranslated(t *testing.T) {
 		}
 	}
 }
+
+// What is too early or too late for any trigger is not said to fire, nor explained by the clock of another instant.
+func TestWhatIsOutOfRangeDoesNotFire(t *testing.T) {
+	weekend := trigger.Days(daysOf(t, weekendJSON))
+	for kind, text := range map[string]string{
+		"cron": "* * * * * *", "interval": "1s", "calendar": "days=1", "every": "every day at 09:00", "any": `{"kind":"any","of":[{"kind":"cron","expr":"* * * * * *"}]}`,
+	} {
+		read, err := trigger.Parse(kind, text, trigger.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		one, err := read.(ruqi.Binder).Bind(time.UTC, instant(t, "2026-01-01T00:00:00Z"), "x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, trig := range []ruqi.Trigger{one, trigger.Except(one, weekend), trigger.Except(one, weekend).Else(trigger.ElseNext)} {
+			for _, at := range []string{"0001-01-01T09:00:00Z", "9999-12-31T09:00:00Z", "9999-12-31T23:59:59.5Z"} {
+				got := trigger.Explain(trig, instant(t, at), ruqi.English)
+				if len(got) == 0 || !strings.HasPrefix(got[0].Message, "it is out of range: triggers fire from 0001-01-02 to 9999-12-30") || trigger.Matches(trig, instant(t, at)) {
+					t.Errorf("%v at %s: %v", trig, at, got)
+				}
+			}
+		}
+	}
+}

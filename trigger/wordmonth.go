@@ -182,12 +182,14 @@ func (d *telling) dates(m monthDays) {
 		}
 		return
 	}
-	d.put("every month on the ", "每月 ")
+	d.put("every month on the ", "每月")
 	n := bits.OnesCount32(m.dom)
 	i, lacking := 0, false
 	for set := m.dom &^ lastDom; set != 0; set &= set - 1 {
 		dom := bits.TrailingZeros32(set)
-		d.list(i, n)
+		if d.list(i, n); i == 0 {
+			d.put("", " ") // before a number
+		}
 		d.put(ordinal(dom), strconv.Itoa(dom)+" 日")
 		i, lacking = i+1, lacking || dom > 28
 	}

@@ -156,6 +156,7 @@ func TestTimeInWordsOfMonthsKeepsTheLawsAndIsDescribed(t *testing.T) {
 		{"every month on the 15th at 9:00", "at 09:00 every month on the 15th, Europe/Berlin time", "在每月 15 日的 09:00，Europe/Berlin 时间"},
 		{"every month on the 1st, 31st and last day at 9am and 6pm", "at 09:00 and 18:00 every month on the 1st, 31st and last day, where there is one, Europe/Berlin time",
 			"在每月 1 日、31 日和最后一天（没有该日的月份除外）的 09:00 和 18:00，Europe/Berlin 时间"},
+		{"every month on the last day", "at 00:00 every month on the last day, Europe/Berlin time", "在每月最后一天的 00:00，Europe/Berlin 时间"},
 		{"every year on february 29", "at 00:00 every year on 29 February, where there is one, Europe/Berlin time", "在每年 2 月 29 日（没有该日的年份除外）的 00:00，Europe/Berlin 时间"},
 		{"every 2 weeks on monday at 13:15", "at 13:15 every 2 weeks on Monday, Europe/Berlin time, counted from 2026-03-01", "每 2 周的周一的 13:15，Europe/Berlin 时间，自 2026-03-01 起计"},
 	} {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 	_ "time/tzdata" // zones on hosts that have no zone database
+	"unicode/utf8"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/zonetable"
@@ -94,10 +95,14 @@ func plausible(name string) bool {
 // clip cuts a wrong text for a message.
 func clip(text string) string {
 	const most = 60 // bytes: beside the explanation it fits in a line
-	if len(text) > most {
-		return text[:most] + "…"
+	if len(text) <= most {
+		return text
 	}
-	return text
+	end := most
+	for end > most-utf8.UTFMax && !utf8.RuneStart(text[end]) { // no part of a character
+		end--
+	}
+	return text[:end] + "…"
 }
 
 const (

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/lookback"
 )
 
 // How many times a preview has.
@@ -49,10 +51,12 @@ type Explanation struct {
 	At      time.Time  `json:"at" doc:"In the trigger's zone."`
 	Fires   bool       `json:"fires"`
 	Reasons []Reason   `json:"reasons" nullable:"false" doc:"What rules the instant out, every reason there is; empty when the trigger fires then."`
-	Before  *time.Time `json:"before" nullable:"true" doc:"The last fire time before it, if any."`
+	Before  *time.Time `json:"before" nullable:"true" doc:"The last fire time before it, if any was found."`
 	After   *time.Time `json:"after" nullable:"true" doc:"The first fire time after it, if any."`
 	// SearchedTo is set where the search for After was given up.
 	SearchedTo *time.Time `json:"searched_to,omitempty" doc:"Where the search for the first fire time after it was given up: there is none until then; whether there is a later one is not known."`
+	// BeforeGivenUp is set where the search for Before was given up: there may be one. A preview has a warning for it.
+	BeforeGivenUp bool `json:"-"`
 }
 
 // A Reason is one thing that rules an instant out.
@@ -112,6 +116,9 @@ func NewPreview(ctx context.Context, trigger ruqi.Trigger, zone *time.Location, 
 	for at := ask.From; len(shape.Previous) < ask.Previous && ctx.Err() == nil; {
 		before, ok := ruqi.Prev(trigger, at)
 		if !ok {
+			if lookback.GaveUp(trigger, at) {
+				shape.Warnings = append(shape.Warnings, NoneFoundBefore(In(at, zone)))
+			}
 			break
 		}
 		shape.Previous = append(shape.Previous, In(before, zone))
@@ -120,8 +127,16 @@ func NewPreview(ctx context.Context, trigger ruqi.Trigger, zone *time.Location, 
 	if ask.At != nil {
 		explanation := Explain(trigger, *ask.At)
 		shape.Explanation = &explanation
+		if warning := NoneFoundBefore(explanation.At); explanation.BeforeGivenUp && !slices.Contains(shape.Warnings, warning) {
+			shape.Warnings = append(shape.Warnings, warning)
+		}
 	}
 	return shape, nil
+}
+
+// NoneFoundBefore is the warning where the search for the last fire time before an instant was given up.
+func NoneFoundBefore(at time.Time) string {
+	return fmt.Sprintf("no fire time was found before %s; the search was given up, and there may be earlier ones", FormatTime(at.Truncate(time.Second), at.Location()))
 }
 
 // Describe says when a trigger fires, in each language there is.
@@ -144,6 +159,8 @@ func Explain(trigger ruqi.Trigger, at time.Time) Explanation {
 	shape.Fires = len(shape.Reasons) == 0
 	if before, ok := ruqi.Prev(trigger, at); ok {
 		shape.Before = inZone(&before, zone)
+	} else {
+		shape.BeforeGivenUp = lookback.GaveUp(trigger, at)
 	}
 	switch after, until, ok := ruqi.SearchNext(trigger, at); {
 	case ok:
@@ -160,12 +177,12 @@ func WhyNone(trigger ruqi.Trigger, from time.Time, until *time.Time, previous bo
 	zone := Zone(trigger)
 	shown := func(at time.Time) string { return FormatTime(at, zone) }
 	asked := func(at time.Time) string { return shown(at.Truncate(time.Second)) } // now has a fraction that nobody gave
-	before, was := ruqi.Prev(trigger, from.Add(1))                                // those asked for do not include one at from
-	start := from
+	start, edge := from, from.Add(1)                                              // those asked for do not include one at from
 	if previous {
-		before, was = ruqi.Prev(trigger, from)
-		start = from.Add(-1)
+		start, edge = from.Add(-1), from
 	}
+	before, was := ruqi.Prev(trigger, edge)
+	gaveUp := !was && lookback.GaveUp(trigger, edge)
 	after, searched, will := ruqi.SearchNext(trigger, start)
 	var end time.Time
 	if ender, ok := trigger.(ruqi.Ender); ok {
@@ -176,6 +193,8 @@ func WhyNone(trigger ruqi.Trigger, from time.Time, until *time.Time, previous bo
 	switch {
 	case previous && was && until != nil:
 		return fmt.Sprintf("no fire time from %s to %s: the last one before is %s", asked(*until), asked(from), shown(before))
+	case previous && gaveUp:
+		return NoneFoundBefore(In(from, zone))
 	case previous && will:
 		return fmt.Sprintf("no fire time before %s: the first one is %s", asked(from), shown(after))
 	case will && until != nil:
@@ -188,6 +207,10 @@ func WhyNone(trigger ruqi.Trigger, from time.Time, until *time.Time, previous bo
 		return fmt.Sprintf("no fire time after %s: its end is %s, and its last fire time was %s", asked(from), shown(end), shown(before))
 	case was:
 		return fmt.Sprintf("it has ended: its last fire time was %s", shown(before))
+	case gaveUp && !end.IsZero():
+		return fmt.Sprintf("no fire time after %s: its end is %s", asked(from), shown(end))
+	case gaveUp:
+		return fmt.Sprintf("no fire time after %s", asked(from))
 	case !end.IsZero():
 		return fmt.Sprintf("it never fires: its end is %s, and it has no fire time until then", shown(end))
 	}

@@ -1,10 +1,12 @@
 package wire_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/trigger"
 	"github.com/ruqi-dev/ruqi/wire"
 )
@@ -27,6 +29,47 @@ func TestAPreviewTellsThatASearchWasGivenUp(t *testing.T) {
 		if len(preview.Times) != 0 || told != c.told {
 			t.Errorf("%s: %v, warnings %q", what, preview.Times, preview.Warnings)
 		}
+	}
+}
+
+// January fires in January alone, each second; the rest of the year is left out one by one.
+func january() ruqi.Trigger {
+	return trigger.Except(trigger.Crontab("TZ=UTC * * * * * *"), trigger.Times(trigger.Crontab("TZ=UTC * * * * 2-12 *")))
+}
+
+// That there is no fire time before an instant is not said where the search for it was given up.
+func TestASearchBackwardsThatWasGivenUpIsTold(t *testing.T) {
+	at := time.Date(2026, 12, 30, 0, 0, 0, 0, time.UTC)
+	const told = "no fire time was found before 2026-12-30T00:00:00Z; the search was given up, and there may be earlier ones"
+	preview, err := wire.NewPreview(t.Context(), january(), time.UTC, wire.PreviewQuestion{From: at, N: 1, Previous: 2, At: &at})
+	if err != nil || len(preview.Times) != 1 || len(preview.Previous) != 0 || !slices.Equal(preview.Warnings, []string{told}) || !preview.Explanation.BeforeGivenUp {
+		t.Errorf("%+v, %v", preview, err)
+	}
+	if got := wire.WhyNone(january(), at, nil, true); got != told {
+		t.Errorf("why none before: %q", got)
+	}
+	// One that has ended, and has none for long before its end.
+	end := time.Date(2025, 12, 1, 0, 0, 0, 0, time.UTC)
+	seconds, err := trigger.Cron("* * * * * *", trigger.CronOptions{Zone: time.UTC, End: &end})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := trigger.Except(seconds, trigger.Times(trigger.Crontab("TZ=UTC * * * * 2-12 *")))
+	if got := wire.WhyNone(ended, at, nil, false); got != "no fire time after 2026-12-30T00:00:00Z: its end is 2025-12-01T00:00:00Z" {
+		t.Errorf("why none after the end: %q", got)
+	}
+	// What is known is said as before.
+	start := time.Date(2026, 12, 31, 0, 0, 0, 0, time.UTC)
+	late, err := trigger.Cron("* * * * * *", trigger.CronOptions{Zone: time.UTC, Start: &start})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := trigger.Except(late, trigger.Times(trigger.Crontab("TZ=UTC 0 * * * * *")))
+	if got := wire.WhyNone(begun, at, nil, true); got != "no fire time before 2026-12-30T00:00:00Z: the first one is 2026-12-31T00:00:01Z" {
+		t.Errorf("why none before the start: %q", got)
+	}
+	if shape := wire.Explain(begun, at); shape.Before != nil || shape.BeforeGivenUp {
+		t.Errorf("%+v", shape)
 	}
 }
 

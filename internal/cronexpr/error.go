@@ -3,6 +3,7 @@ package cronexpr
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // An Error says which part of an expression is wrong, where, and what would be
@@ -45,14 +46,22 @@ func (e *Error) Error() string {
 // line beside the explanation.
 const mostRead = 40
 
+// head returns at most mostRead bytes of a text, without part of a character at the end.
+func head(text string) string {
+	if len(text) <= mostRead {
+		return text
+	}
+	end := mostRead
+	for end > mostRead-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
 // shown cuts a wrong text for a message and takes care that no control byte or
 // broken character reaches a terminal.
 func shown(text string) string {
-	cut := text
-	if len(cut) > mostRead {
-		cut = cut[:mostRead]
-	}
-	quoted := fmt.Sprintf("%q", strings.ToValidUTF8(cut, "\ufffd"))
+	quoted := fmt.Sprintf("%q", strings.ToValidUTF8(head(text), "\ufffd"))
 	if len(text) > mostRead {
 		quoted += "…"
 	}

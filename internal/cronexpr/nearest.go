@@ -5,7 +5,7 @@ import "strings"
 // cut shortens a text for a message.
 func cut(text string) string {
 	if len(text) > mostRead {
-		return text[:mostRead] + "…"
+		return head(text) + "…"
 	}
 	return text
 }

@@ -53,6 +53,29 @@ func Prev(t Nexter, before time.Time) (time.Time, bool) {
 	return at, true
 }
 
+// A Searcher is what GaveUp asks: Search returns the first time strictly after an instant, or else, unless until is zero, that there is none
+// in (after, until].
+type Searcher interface {
+	Search(after time.Time) (at, until time.Time, ok bool)
+}
+
+// reach is how many years back is searched: after as many dates and weekdays repeat.
+const reach = 400
+
+// GaveUp reports of a trigger that has answered that it has no time before an instant whether it may have one all the same: one that searches
+// may have given up. It is asked once, for the first time from 400 years before. Of one that is no Searcher an answer is final.
+func GaveUp(t any, before time.Time) bool {
+	s, ok := t.(Searcher)
+	if !ok {
+		return false
+	}
+	at, until, ok := s.Search(before.AddDate(-reach, 0, 0))
+	if ok {
+		return at.Before(before)
+	}
+	return !until.IsZero() && until.Add(time.Microsecond).Before(before)
+}
+
 // Matches reports whether Next, asked just before an instant, gives it.
 func Matches(t Nexter, at time.Time) bool {
 	next, ok := t.Next(at.Add(-1))

@@ -1,6 +1,7 @@
 package lookback_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -58,5 +59,37 @@ func TestPrevAndMatches(t *testing.T) {
 	far := at("9999-12-31T23:59:59Z").AddDate(10, 0, 0)
 	if got, ok := lookback.Prev(list, far); !ok || !got.Equal(list[3]) {
 		t.Errorf("before the year 10009: %v, %v", got, ok)
+	}
+}
+
+// searcher gives up after reach.
+type searcher struct {
+	times
+	reach time.Duration
+}
+
+func (s searcher) Search(after time.Time) (at, until time.Time, ok bool) {
+	if at, ok = s.Next(after); ok && at.Sub(after) > s.reach {
+		return time.Time{}, after.Add(s.reach), false
+	}
+	return at, time.Time{}, ok
+}
+
+func TestGaveUp(t *testing.T) {
+	at := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	const years = 366 * 24 * time.Hour
+	for what, c := range map[string]struct {
+		trigger any
+		want    bool
+	}{
+		"one that does not search":             {times{at.Add(-time.Hour)}, false},
+		"one that has a time before":           {searcher{times{at.AddDate(-200, 0, 0)}, 290 * years}, true},
+		"one that is searched to half the way": {searcher{times{at.Add(time.Hour)}, 200 * years}, true},
+		"one that has none before":             {searcher{times{at.AddDate(-500, 0, 0), at}, math.MaxInt64}, false},
+		"one that has none at all":             {searcher{}, false},
+	} {
+		if got := lookback.GaveUp(c.trigger, at); got != c.want {
+			t.Errorf("%s: %v", what, got)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package daycal
 
 import (
 	"time"
+	"unicode/utf8"
 
 	"github.com/ruqi-dev/ruqi"
 )
@@ -68,8 +69,12 @@ func (d Day) String() string { return d.Time().Format(time.DateOnly) }
 // clip cuts a wrong text for a message.
 func clip(text string) string {
 	const most = 60 // bytes: beside the explanation it fits in a line
-	if len(text) > most {
-		return text[:most] + "…"
+	if len(text) <= most {
+		return text
 	}
-	return text
+	end := most
+	for end > most-utf8.UTFMax && !utf8.RuneStart(text[end]) { // no part of a character
+		end--
+	}
+	return text[:end] + "…"
 }
