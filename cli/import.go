@@ -177,6 +177,9 @@ func (a *app) importJobs(ctx context.Context, files []string, found kubernetes.R
 		if outcomes != nil {
 			failed = errors.Join(failed, a.printChanged(jobs, done...))
 		}
+		if failed != nil && outcomes != nil {
+			a.say("%s", summary(outcomes, failed))
+		}
 		if failed != nil {
 			return failed
 		}
