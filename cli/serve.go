@@ -325,7 +325,7 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	select {
 	case <-ctx.Done():
 	case got := <-signals:
-		logger.Info("shutting down", "signal", got.String())
+		logger.Info("shutting down; a second signal ends runs by force", "signal", got.String())
 	case failed = <-served:
 		failed = fmt.Errorf("serve: %w", failed)
 	}
