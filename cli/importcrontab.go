@@ -68,10 +68,10 @@ func (f *crontabFlags) check() error {
 		}
 	}
 	if f.overlap != string(ruqi.OverlapAllow) && f.overlap != string(ruqi.OverlapSkip) {
-		return usage("--overlap: %q is unknown; %s", f.overlap, wire.Accepted(ruqi.OverlapAllow, ruqi.OverlapSkip))
+		return usage("--overlap: %q is unknown; %s", f.overlap, wire.Instead(f.overlap, ruqi.OverlapAllow, ruqi.OverlapSkip))
 	}
 	if f.dialect != "crontab" && f.dialect != "ruqi" {
-		return usage("--dialect: %q is unknown; %s", f.dialect, wire.Accepted("crontab", "ruqi"))
+		return usage("--dialect: %q is unknown; %s", f.dialect, wire.Instead(f.dialect, "crontab", "ruqi"))
 	}
 	return nil
 }
