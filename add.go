@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // MaxBatch is how many jobs AddJobs takes in one step of the store: enough that what a step costs does not count, few enough that it does
@@ -146,7 +148,7 @@ func (c OnConflict) checked() (OnConflict, error) {
 	case Fail, Keep, Replace:
 		return c, nil
 	}
-	return "", Invalid("/on_conflict", string(c), "unknown word; accepted are fail, keep and replace")
+	return "", Invalid("/on_conflict", string(c), "unknown word; accepted are fail, keep and replace%s", object.DidYouMean(c, Fail, Keep, Replace))
 }
 
 // decideAdd decides what adding a job does where old is stored under its id; nil: nothing is.

@@ -194,14 +194,18 @@ func (a *activeRuns) all() []*activeRun {
 	return all
 }
 
+// count returns how many run.
+func (a *activeRuns) count() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.byID)
+}
+
 // wait returns when nothing runs any more, or ctx ends.
 func (a *activeRuns) wait(ctx context.Context) {
 	for {
 		idle := a.idle.wait()
-		a.mu.Lock()
-		n := len(a.byID)
-		a.mu.Unlock()
-		if n == 0 {
+		if a.count() == 0 {
 			return
 		}
 		select {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/internal/text"
 )
 
@@ -112,13 +113,13 @@ func (s *Scheduler) Jobs(ctx context.Context, query JobQuery) (JobPage, error) {
 	switch query.Sort {
 	case "", SortID, SortNext, SortName, SortCreated, SortNewest:
 	default:
-		faults.Add("/sort", string(query.Sort), "unknown word; accepted are id, next, name, created and newest")
+		faults.Add("/sort", string(query.Sort), "unknown word; accepted are id, next, name, created and newest%s", object.DidYouMean(query.Sort, SortID, SortNext, SortName, SortCreated, SortNewest))
 	}
 	faults.Merge("", CheckOffset(query.Offset, query.Cursor))
 	switch query.State {
 	case "", JobActive, JobPaused, JobFinished:
 	default:
-		faults.Add("/state", string(query.State), "unknown word; accepted are active, paused and finished")
+		faults.Add("/state", string(query.State), "unknown word; accepted are active, paused and finished%s", object.DidYouMean(query.State, JobActive, JobPaused, JobFinished))
 	}
 	if len(query.Tags) > maxTags {
 		faults.Add("/tag", "", "%d tags; a job has at most %d", len(query.Tags), maxTags)
@@ -281,13 +282,13 @@ func (s *Scheduler) Runs(ctx context.Context, query RunQuery) (RunPage, error) {
 	faults.Merge("", CheckOffset(query.Offset, query.Cursor))
 	for _, state := range query.States {
 		if !slices.Contains(RunStates(), state) {
-			faults.Add("/state", string(state), "unknown word; accepted are %s", text.List(RunStates()))
+			faults.Add("/state", string(state), "unknown word; accepted are %s%s", text.List(RunStates()), object.DidYouMean(state, RunStates()...))
 		}
 	}
 	causes := []Cause{CauseSchedule, CauseManual, CauseRetry, CauseStartup, CauseBackfill, CauseDependency}
 	for _, cause := range query.Causes {
 		if !slices.Contains(causes, cause) {
-			faults.Add("/cause", string(cause), "unknown word; accepted are %s", text.List(causes))
+			faults.Add("/cause", string(cause), "unknown word; accepted are %s%s", text.List(causes), object.DidYouMean(cause, causes...))
 		}
 	}
 	if err := faults.Err(); err != nil {

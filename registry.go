@@ -180,7 +180,7 @@ func (r *Registry) DecodeTrigger(data []byte) (Trigger, error) {
 	decode, ok := r.triggers[kind]
 	r.mu.RUnlock()
 	if !ok {
-		return nil, Invalid("/kind", kind, "unknown trigger kind %q; accepted are %s", kind, text.List(r.TriggerKinds()))
+		return nil, Invalid("/kind", kind, "unknown trigger kind %q; accepted are %s%s", kind, text.List(r.TriggerKinds()), object.DidYouMean(kind, r.TriggerKinds()...))
 	}
 	return decode(data)
 }
@@ -196,7 +196,7 @@ func (r *Registry) DecodeTask(data []byte) (Task, error) {
 		r.mu.RLock()
 		known := slices.Sorted(maps.Keys(r.executors))
 		r.mu.RUnlock()
-		return nil, Invalid("/kind", kind, "unknown task kind %q; accepted are %s", kind, text.List(known))
+		return nil, Invalid("/kind", kind, "unknown task kind %q; accepted are %s%s", kind, text.List(known), object.DidYouMean(kind, known...))
 	}
 	return e.Decode(data)
 }

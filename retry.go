@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi/internal/duration"
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // Backoff says how the wait before a further attempt grows.
@@ -78,7 +79,7 @@ func (r Retry) check(faults *Faults, span func(name string, d time.Duration), wi
 	switch r.Backoff {
 	case "", BackoffExponential, BackoffLinear, BackoffFixed:
 	default:
-		faults.Add("/policy/retry/backoff", string(r.Backoff), "unknown word; accepted are exponential, linear and fixed")
+		faults.Add("/policy/retry/backoff", string(r.Backoff), "unknown word; accepted are exponential, linear and fixed%s", object.DidYouMean(r.Backoff, BackoffExponential, BackoffLinear, BackoffFixed))
 	}
 }
 

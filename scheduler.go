@@ -206,7 +206,16 @@ func (s *Scheduler) Shutdown(ctx context.Context) error {
 		case <-drain.Done():
 		}
 	}()
+	waited := s.runs.count()
+	if until, _ := drain.Deadline(); waited > 0 && s.options.Drain > 0 {
+		s.log.Info("waiting for runs to end", "runs", waited, "until", until.UTC())
+	}
 	s.runs.wait(drain)
+	if left := s.runs.count(); left > 0 {
+		s.log.Warn("ending the runs that are left", "runs", left)
+	} else if waited > 0 {
+		s.log.Info("no run is left", "runs", waited)
+	}
 	s.state.Store(stateEnding)
 	err := s.endAll()
 	s.emit(Event{Kind: EventShutdown})

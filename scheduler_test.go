@@ -412,6 +412,55 @@ func TestShutdownDrainsThenEnds(t *testing.T) {
 	})
 }
 
+// Who stops a service sees what it waits for, and why that is over.
+func TestAShutdownSaysWhatItWaitsFor(t *testing.T) {
+	const waits, rest, done = `msg="waiting for runs to end" runs=2 until=2000-01-01T01:00:31`, `level=WARN msg="ending the runs that are left" runs=`, `msg="no run is left" runs=2`
+	for name, c := range map[string]struct {
+		drain, longer time.Duration
+		abort         bool
+		says, not     []string
+	}{
+		"all end in time":   {drain: 30 * time.Second, longer: 20 * time.Second, says: []string{waits, done}, not: []string{rest}},
+		"one does not":      {drain: 30 * time.Second, longer: 10 * time.Minute, says: []string{waits, rest + "1"}, not: []string{done}},
+		"an abort":          {drain: 30 * time.Second, longer: 10 * time.Minute, abort: true, says: []string{waits, rest + "2"}, not: []string{done}},
+		"nothing is waited": {drain: -1, longer: 10 * time.Minute, says: []string{rest + "2"}, not: []string{"waiting for runs", done}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := &logText{}
+				w := newWorld(t, ruqi.Options{Drain: c.drain, Logger: l.logger()})
+				w.start()
+				w.add(ruqi.JobSpec{ID: "short", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(sleeping(10 * time.Second))})
+				w.add(ruqi.JobSpec{ID: "long", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(sleeping(c.longer))})
+				time.Sleep(time.Hour + time.Second)
+				if c.abort {
+					time.AfterFunc(time.Second, w.s.Abort)
+				}
+				w.stop()
+				for _, line := range append(c.says, `msg="scheduler shut down"`) {
+					if strings.Count(l.String(), line) != 1 {
+						t.Errorf("it does not say %s:\n%s", line, l)
+					}
+				}
+				for _, line := range c.not {
+					if strings.Contains(l.String(), line) {
+						t.Errorf("it says %s:\n%s", line, l)
+					}
+				}
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := &logText{}
+		w := newWorld(t, ruqi.Options{Logger: l.logger()})
+		w.start()
+		w.stop()
+		if said := l.String(); strings.Contains(said, "waiting for runs") || strings.Contains(said, "left") {
+			t.Errorf("there is nothing to wait for, and it says:\n%s", said)
+		}
+	})
+}
+
 func TestTickDoesWhatIsDueAndWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, ruqi.Options{})

@@ -95,10 +95,10 @@ func (p Policy) check(faults *Faults) {
 		faults.Add("/policy/max_instances", fmt.Sprint(p.MaxInstances), "overlap allow knows no limit; leave max_instances out, or take overlap skip or queue, which keep to it")
 	}
 	if !slices.Contains(overlaps(), p.Overlap) {
-		faults.Add("/policy/overlap", string(p.Overlap), "unknown word; accepted are skip, queue, queue_one, cancel_running and allow")
+		faults.Add("/policy/overlap", string(p.Overlap), "unknown word; accepted are skip, queue, queue_one, cancel_running and allow%s", object.DidYouMean(p.Overlap, overlaps()...))
 	}
 	if p.OnLost != LostFail && p.OnLost != LostRerun {
-		faults.Add("/policy/on_lost", string(p.OnLost), "unknown word; accepted are fail and rerun")
+		faults.Add("/policy/on_lost", string(p.OnLost), "unknown word; accepted are fail and rerun%s", object.DidYouMean(p.OnLost, LostFail, LostRerun))
 	}
 	if p.Retry != nil {
 		p.Retry.check(faults, span, within)

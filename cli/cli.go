@@ -182,7 +182,7 @@ func (a *app) root() *cobra.Command {
 			return err
 		}
 		if a.output != "table" && a.output != "json" {
-			return usage("-o: %q is unknown; %s", a.output, wire.Accepted("table", "json"))
+			return usage("-o: %q is unknown; %s", a.output, wire.Instead(a.output, "table", "json"))
 		}
 		return nil
 	}

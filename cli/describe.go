@@ -36,7 +36,7 @@ func registerLanguage(cmd *cobra.Command, lang *string) {
 
 func checkLanguage(in ruqi.Language, faults *ruqi.Faults) {
 	if in != ruqi.English && in != ruqi.Chinese {
-		faults.Add("/lang", string(in), "%q is unknown; %s", in, wire.Accepted(ruqi.English, ruqi.Chinese))
+		faults.Add("/lang", string(in), "%q is unknown; %s", in, wire.Instead(in, ruqi.English, ruqi.Chinese))
 	}
 }
 

@@ -88,6 +88,36 @@ func TestCronJobsOfKubernetesAreTakenOver(t *testing.T) {
 	s.fails(2, "no such file", "import", "k8s", file("none.yaml"))
 }
 
+// Who names the wrong file is told by the exit status; documents beside a CronJob are what files of manifests hold.
+func TestAFileWithoutACronJobIsNotTaken(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC")
+	pod := "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
+	cronJob := "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: nightly}\nspec: {schedule: '0 1 * * *', jobTemplate: {spec: {template: {spec: {containers: [{name: a, command: [echo, a]}]}}}}}\n"
+	for _, c := range []struct {
+		name, text string
+		status     int
+	}{
+		{"a Pod alone", pod, 1},
+		{"a List of Pods", "apiVersion: v1\nkind: List\nitems:\n- {kind: Pod, metadata: {name: web}}\n", 1},
+		{"a List of nothing", "apiVersion: v1\nkind: List\nitems: []\n", 0},
+		{"a Pod beside a CronJob", pod + "---\n" + cronJob, 0},
+	} {
+		for _, more := range [][]string{{"--dry-run"}, nil} {
+			file := tableOf(t, "manifest.yaml", c.text)
+			got := s.ruqi(append([]string{"import", "k8s", file}, more...)...)
+			named := strings.Contains(got.errors, "Pod web: not a CronJob")
+			none := strings.Contains(got.errors, "ruqi: nothing could be taken over\n")
+			if got.status != c.status || named != strings.Contains(c.text, "Pod") || none != (c.status == 1) {
+				t.Errorf("%s %v: exit %d, want %d: %s%s", c.name, more, got.status, c.status, got.out, got.errors)
+			}
+		}
+	}
+	files := []string{tableOf(t, "pod.yaml", pod), tableOf(t, "job.yaml", cronJob)}
+	if got := s.ok("import", "k8s", files[0], files[1]); !strings.HasPrefix(got, "unchanged nightly") {
+		t.Errorf("a file of a Pod beside one of a CronJob: %s", got)
+	}
+}
+
 // What a dry run says is what the import says, line by line.
 func TestADryRunOfCronJobsRefusesWhatTheImportRefuses(t *testing.T) {
 	s := serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC")

@@ -39,8 +39,8 @@ func (a *app) importKubernetesCommand() *cobra.Command {
 		Short: "Take over CronJobs of Kubernetes",
 		Long: "Makes a job of each CronJob in the files (- for standard input): its schedule and time zone, concurrencyPolicy, deadlines, suspend, retries, and the\n" +
 			"command, arguments and environment of its one container, which run on the service's host. What has no twin here is named, and so is each\n" +
-			"CronJob that cannot be taken; the others are added, and the exit status is then 1. A job of the same id is replaced, so that importing twice\n" +
-			"changes nothing.",
+			"CronJob that cannot be taken; the others are added, and the exit status is then 1, as it is where none of the documents is a CronJob. A job of\n" +
+			"the same id is replaced, so that importing twice changes nothing.",
 		Example: "  ruqi import k8s cronjobs.yaml --dry-run\n  kubectl get cronjobs -A -o yaml | ruqi import k8s -",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -115,8 +115,11 @@ func shownInput(name string) string {
 	return name
 }
 
-// errNotAll makes the exit status tell that not everything was taken; what it was has been said.
-var errNotAll = errors.New("not all could be taken over")
+// errNotAll and errNothing make the exit status tell that not everything was taken; what it was has been said.
+var (
+	errNotAll  = errors.New("not all could be taken over")
+	errNothing = errors.New("nothing could be taken over")
+)
 
 // importJobs adds what was found, and says of the rest why not. Files are those that it was found in, as people are told of them.
 func (a *app) importJobs(ctx context.Context, files []string, found kubernetes.Result, dryRun bool) error {
@@ -174,12 +177,18 @@ func (a *app) importJobs(ctx context.Context, files []string, found kubernetes.R
 		if outcomes != nil {
 			failed = errors.Join(failed, a.printChanged(jobs, done...))
 		}
+		if failed != nil && outcomes != nil {
+			a.say("%s", summary(outcomes, failed))
+		}
 		if failed != nil {
 			return failed
 		}
 	}
-	if refused > 0 {
+	switch {
+	case refused > 0:
 		return errNotAll
+	case len(found.Jobs) == 0 && len(found.Skipped) > 0: // the wrong file: manifests beside CronJobs are left out without a fault
+		return errNothing
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/ruqi-dev/ruqi"
@@ -91,6 +92,22 @@ func (b *batch) add(ctx context.Context, c *client.Client, outcomes []outcome) e
 		}
 	}
 	return failed
+}
+
+// summary counts what became of jobs. Where the service failed some may be in that it has not answered for.
+func summary(outcomes []outcome, failed error) string {
+	counts := map[string]int{}
+	unknown := 0
+	for _, o := range outcomes {
+		if counts[o.how]++; o.how == "" && o.fault == nil {
+			unknown++
+		}
+	}
+	text := fmt.Sprintf("%s: %d created, %d changed, %d unchanged", count(len(outcomes), "job"), counts["created"], counts["changed"], counts["unchanged"])
+	if failed != nil {
+		text += fmt.Sprintf(", %d not known to be in (import again: what is in is not added twice)", unknown)
+	}
+	return text
 }
 
 // howAdded is what a job that was to be replaced has become.

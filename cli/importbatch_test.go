@@ -44,7 +44,7 @@ func TestImportsGoInByBatches(t *testing.T) {
 			}
 			return isWrite(r)
 		})
-		if got := fails(append([]string{"import"}, args...)...); got.status != 1 || strings.Contains(got.out, "created") {
+		if got := fails(append([]string{"import"}, args...)...); got.status != 1 || strings.Contains(got.out, "created ") || !strings.Contains(got.out+got.errors, "250 jobs: 0 created, 0 changed, 0 unchanged, 250 not known to be in (import again: ") {
 			t.Errorf("%s, of a service that fails: %+v", args[0], got)
 		}
 	}
@@ -89,8 +89,45 @@ func TestAnImportTellsWhatWasAddedBesideAFailure(t *testing.T) {
 			return true
 		})
 		got := through(append([]string{"import"}, args...)...)
-		if n := strings.Count(got.out, "created"); got.status != 1 || n != 3 || !strings.Contains(got.errors, "the disk is full") {
+		if n := strings.Count(got.out+got.errors, "created"); got.status != 1 || n != 3+1 || !strings.Contains(got.errors, "the disk is full") {
 			t.Errorf("%s: %d told of three: exit %d: %s%s", args[0], n, got.status, got.out, got.errors)
+		}
+		if want := "4 jobs: 3 created, 0 changed, 0 unchanged, 1 not known to be in (import again: what is in is not added twice)"; !strings.Contains(got.out+got.errors, want) {
+			t.Errorf("%s: how many went in is not told: %s%s", args[0], got.out, got.errors)
+		}
+	}
+}
+
+// A service that is gone after some of the batches leaves those in that it has answered for.
+func TestAnImportThatIsCutOffTellsHowManyWentIn(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	var jobs, table strings.Builder
+	jobs.WriteString("kind: CronJob\nmetadata: {name: empty}\n---\n")
+	table.WriteString("0 25 * * * never\n")
+	for i := range 250 {
+		fmt.Fprintf(&jobs, "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: job-%d}\nspec:\n  schedule: '%d 1 * * *'\n  jobTemplate: {spec: {template: {spec: {containers: [{name: c, image: x, command: ['true']}]}}}}\n---\n", i, i%60)
+		fmt.Fprintf(&table, "%d 1 * * * run --part %d\n", i%60, i)
+	}
+	for _, args := range [][]string{{"k8s", tableOf(t, "jobs.yaml", jobs.String())}, {"crontab", tableOf(t, "site", table.String())}, {"crontab", tableOf(t, "other", table.String()), "-o", "json"}} {
+		var writes atomic.Int64
+		cut := s.between(func(_ http.ResponseWriter, r *http.Request) bool {
+			if isWrite(r) && writes.Add(1) > 1 {
+				panic(http.ErrAbortHandler)
+			}
+			return false
+		})
+		got := cut(append([]string{"import"}, args...)...)
+		in := strings.Count("\n"+got.out, "\ncreated ")
+		if len(args) > 2 {
+			in = strings.Count(got.out, `"created_at"`)
+		}
+		left := "; 1 line not taken"
+		if args[0] == "k8s" {
+			left = "" // the CronJob has been named
+		}
+		want := fmt.Sprintf("250 jobs: %d created, 0 changed, 0 unchanged, %d not known to be in (import again: what is in is not added twice)%s\n", in, 250-in, left)
+		if got.status != 5 || in == 0 || in == 250 || !strings.Contains(got.out+got.errors, want) {
+			t.Errorf("%s: exit %d, %d in, want %q: %.2000s%.2000s", args[0], got.status, in, want, got.out, got.errors)
 		}
 	}
 }

@@ -68,10 +68,10 @@ func (f *crontabFlags) check() error {
 		}
 	}
 	if f.overlap != string(ruqi.OverlapAllow) && f.overlap != string(ruqi.OverlapSkip) {
-		return usage("--overlap: %q is unknown; %s", f.overlap, wire.Accepted(ruqi.OverlapAllow, ruqi.OverlapSkip))
+		return usage("--overlap: %q is unknown; %s", f.overlap, wire.Instead(f.overlap, ruqi.OverlapAllow, ruqi.OverlapSkip))
 	}
 	if f.dialect != "crontab" && f.dialect != "ruqi" {
-		return usage("--dialect: %q is unknown; %s", f.dialect, wire.Accepted("crontab", "ruqi"))
+		return usage("--dialect: %q is unknown; %s", f.dialect, wire.Instead(f.dialect, "crontab", "ruqi"))
 	}
 	return nil
 }
@@ -213,7 +213,6 @@ func (a *app) addLines(ctx context.Context, all []lineJob, tables []crontabFile,
 	})
 	var jobs []ruqi.Job
 	var done []string
-	counts := map[string]int{}
 	zone := "the service's zone"
 	for i, o := range outcomes {
 		var invalid *ruqi.InvalidError
@@ -225,7 +224,6 @@ func (a *app) addLines(ctx context.Context, all []lineJob, tables []crontabFile,
 			a.say("%s: its id %s is taken by a job that came from no crontab; --prefix gives another", all[i].where, all[i].ID)
 			refused++
 		case o.how != "":
-			counts[o.how]++
 			if at := wire.Zone(o.job.Trigger); !all[i].Zoned && at != nil {
 				zone = at.String() + ", the service's zone"
 			}
@@ -234,19 +232,21 @@ func (a *app) addLines(ctx context.Context, all []lineJob, tables []crontabFile,
 			}
 		}
 	}
-	if err := errors.Join(failed, a.printChanged(jobs, done...)); err != nil {
-		return err
-	}
-	a.sayGone(there, all, tables, f)
+	err = a.printChanged(jobs, done...)
 	tell := a.say
 	if a.output != "json" {
 		tell = func(format string, args ...any) {
 			err = errors.Join(err, a.print("%s\n", escape(fmt.Sprintf(format, args...))))
 		}
 	}
-	tell("%s: %d created, %d changed, %d unchanged; %s", count(len(all), "job"), counts["created"], counts["changed"], counts["unchanged"], notTaken(refused))
-	tellPolicies(tell, all, f, zone)
-	if err != nil {
+	if failed == nil {
+		a.sayGone(there, all, tables, f)
+	}
+	tell("%s; %s", summary(outcomes, failed), notTaken(refused))
+	if failed == nil {
+		tellPolicies(tell, all, f, zone)
+	}
+	if err := errors.Join(failed, err); err != nil {
 		return err
 	}
 	if refused > 0 {

@@ -130,7 +130,7 @@ func (a *app) jobAddCommand() *cobra.Command {
 			ids, argv := atDash(cmd, args)
 			switch {
 			case onConflict != "" && onConflict != string(ruqi.Fail) && onConflict != string(ruqi.Keep) && onConflict != string(ruqi.Replace):
-				return usage("--on-conflict: %q is unknown; %s", onConflict, wire.Accepted(ruqi.Fail, ruqi.Keep, ruqi.Replace))
+				return usage("--on-conflict: %q is unknown; %s", onConflict, wire.Instead(onConflict, ruqi.Fail, ruqi.Keep, ruqi.Replace))
 			case cmd.Flags().Changed("file"):
 				if given := append(f.definitionFlags(), args...); len(given) > 0 {
 					return usage("--file says it all; it does not go with %s", strings.Join(given, ", "))

@@ -68,7 +68,7 @@ func jobState(text string) error {
 	case "", ruqi.JobActive, ruqi.JobPaused, ruqi.JobFinished:
 		return nil
 	}
-	return usage("--state: %q is unknown; %s", text, wire.Accepted(ruqi.JobActive, ruqi.JobPaused, ruqi.JobFinished))
+	return usage("--state: %q is unknown; %s", text, wire.Instead(text, ruqi.JobActive, ruqi.JobPaused, ruqi.JobFinished))
 }
 
 func (a *app) jobListCommand() *cobra.Command {
@@ -84,7 +84,7 @@ func (a *app) jobListCommand() *cobra.Command {
 		switch query.Sort {
 		case ruqi.SortID, ruqi.SortNext, ruqi.SortName, ruqi.SortCreated, ruqi.SortNewest:
 		default:
-			return usage("--sort: %q is unknown; %s", sort, wire.Accepted(ruqi.SortID, ruqi.SortNext, ruqi.SortName, ruqi.SortCreated, ruqi.SortNewest))
+			return usage("--sort: %q is unknown; %s", sort, wire.Instead(sort, ruqi.SortID, ruqi.SortNext, ruqi.SortName, ruqi.SortCreated, ruqi.SortNewest))
 		}
 		return a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 			var total int64

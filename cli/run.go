@@ -74,7 +74,7 @@ func (a *app) runListCommand() *cobra.Command {
 		}
 		for _, state := range states {
 			if !slices.Contains(ruqi.RunStates(), ruqi.RunState(state)) {
-				return usage("--state: %q is unknown; %s", state, wire.Accepted(ruqi.RunStates()...))
+				return usage("--state: %q is unknown; %s", state, wire.Instead(state, ruqi.RunStates()...))
 			}
 			query.States = append(query.States, ruqi.RunState(state))
 		}

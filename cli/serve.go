@@ -121,7 +121,7 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 		wrong("listen", "others can reach %s, and what they send, the token included, would not be encrypted; put a proxy with TLS before %s, or say --insecure-http", f.listen, net.JoinHostPort("127.0.0.1", fmt.Sprint(n)))
 	}
 	if err := s.level.UnmarshalText([]byte(f.logLevel)); err != nil {
-		wrong("log-level", "%q is unknown; %s", f.logLevel, wire.Accepted("debug", "info", "warn", "error"))
+		wrong("log-level", "%q is unknown; %s", f.logLevel, wire.Instead(f.logLevel, "debug", "info", "warn", "error"))
 	}
 	if f.zone != "" {
 		zone, err := zoneFlag(f.zone)
@@ -162,7 +162,7 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 		Cgroups: f.cgroup == "auto", Subreaper: true,
 	}
 	if f.cgroup != "auto" && f.cgroup != "off" {
-		wrong("cgroup", "%q is unknown; %s", f.cgroup, wire.Accepted("auto", "off"))
+		wrong("cgroup", "%q is unknown; %s", f.cgroup, wire.Instead(f.cgroup, "auto", "off"))
 	}
 	for _, path := range f.allowPrograms {
 		if !filepath.IsAbs(path) || filepath.Clean(path) != path {
@@ -325,7 +325,7 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	select {
 	case <-ctx.Done():
 	case got := <-signals:
-		logger.Info("shutting down", "signal", got.String())
+		logger.Info("shutting down; a second signal ends runs by force", "signal", got.String())
 	case failed = <-served:
 		failed = fmt.Errorf("serve: %w", failed)
 	}

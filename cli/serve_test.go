@@ -240,6 +240,9 @@ func TestASecondSignalEndsAtOnce(t *testing.T) {
 	if status := s.wait(); status != 1 {
 		t.Errorf("exit %d, want 1", status)
 	}
+	if said := s.log.String(); !strings.Contains(said, `msg="shutting down; a second signal ends runs by force" signal=terminated`) || !strings.Contains(said, `msg="waiting for runs to end" runs=1 until=`) {
+		t.Errorf("it does not say what it waits for:\n%s", said)
+	}
 	if said := s.log.String(); strings.Count(said, "ending runs by force") != 1 || strings.Contains(said, "lost") {
 		t.Errorf("the log:\n%s", said)
 	}

@@ -140,7 +140,7 @@ func valueFault(f *pflag.Flag, value string, err error) string {
 	case "int":
 		return fmt.Sprintf("%q is not a whole number", value)
 	case "bool":
-		return fmt.Sprintf("%q is unknown; %s", value, wire.Accepted("true", "false"))
+		return fmt.Sprintf("%q is unknown; %s", value, wire.Instead(value, "true", "false"))
 	}
 	return fmt.Sprintf("%q cannot be read: %v", value, err)
 }

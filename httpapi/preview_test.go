@@ -106,6 +106,35 @@ func TestPreviewSaysWhyThereIsNoTime(t *testing.T) {
 	}
 }
 
+// A time without an offset is read differently by whoever sits in another zone: it is refused, with what is accepted in its place.
+func TestATimeWithoutAnOffsetIsAnsweredWithOneThatHasIt(t *testing.T) {
+	s := serve(t)
+	const trigger = `"trigger":{"kind":"cron","expr":"0 9 * * *","zone":"Europe/Berlin"}`
+	for _, member := range []string{"from", "until", "at"} {
+		for text, right := range map[string]string{
+			"2026-12-02T07:30:00": "2026-12-02T07:30:00", "2026-12-02 07:30": "2026-12-02T07:30:00", "2026-12-02": "2026-12-02T00:00:00", "2026-12-02T07:30:00.25": "2026-12-02T07:30:00.25",
+		} {
+			got := s.want(http.StatusUnprocessableEntity, "POST", previewPath, fmt.Sprintf(`{%s,%q:%q}`, trigger, member, text)).json(t)
+			want := fmt.Sprintf("%q is not a time in RFC 3339 with an offset, such as %sZ in UTC, or %s+01:00 where clocks are an hour ahead", text, right, right)
+			if told := fmt.Sprint(got["errors"]); !strings.Contains(told, want) || !strings.Contains(told, "/"+member) {
+				t.Errorf("%s: got %s, want %s", member, told, want)
+			}
+			for _, offset := range []string{"Z", "+01:00"} {
+				s.want(http.StatusOK, "POST", previewPath, fmt.Sprintf(`{%s,%q:%q}`, trigger, member, right+offset))
+			}
+		}
+		if told := s.want(http.StatusUnprocessableEntity, "POST", previewPath, fmt.Sprintf(`{%s,%q:"soon"}`, trigger, member)).text; !strings.Contains(told, "such as 2026-12-01T02:30:00+01:00") {
+			t.Errorf("%s: %s", member, told)
+		}
+	}
+	for path, place := range map[string]string{"/api/v1/runs?from=2026-12-02T07:30:00": "/from", "/api/v1/runs?to=2026-12-02": "/to"} {
+		got := fmt.Sprint(s.want(http.StatusBadRequest, "GET", path, "").json(t)["errors"])
+		if !strings.Contains(got, place) || !strings.Contains(got, "is not a time in RFC 3339 with an offset, such as 2026-12-02T") {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
 // TestPreviewEndsASearchThatTakesLong: of a trigger for each of whose times eighty thousand others are looked at, a thousand are asked for.
 func TestPreviewEndsASearchThatTakesLong(t *testing.T) {
 	s := serve(t)

@@ -67,8 +67,10 @@ func (a *api) tellProblem(ctx huma.Context, _ string, value any) (any, error) {
 		problem := wire.StatusProblem(status, v.Detail)
 		for _, e := range v.Errors {
 			fault := wire.Fault{Pointer: pointer(e.Location), Message: e.Message}
-			if wanted := wanted(ctx.Operation(), e.Location); wanted != "" {
+			if wanted := wanted(ctx.Operation(), e.Location, fmt.Sprint(e.Value)); wanted != "" {
 				fault.Message = wanted
+			} else if name, isQuery := strings.CutPrefix(e.Location, "query."); isQuery {
+				fault.Message += object.DidYouMean(name, unlike(ctx.Operation(), name)...)
 			}
 			if e.Value != nil {
 				fault.Value = cut(fmt.Sprint(e.Value))
@@ -87,8 +89,22 @@ func (a *api) tellProblem(ctx huma.Context, _ string, value any) (any, error) {
 	return value, nil
 }
 
-// wanted says in this API's words what the parameter at a place takes; empty for what is no parameter.
-func wanted(op *huma.Operation, place string) string {
+// unlike returns the names of the query's parameters; none where the name is one of them, whose value is wrong.
+func unlike(op *huma.Operation, name string) (names []string) {
+	for _, p := range op.Parameters {
+		switch {
+		case p.In != "query":
+		case p.Name == name:
+			return nil
+		default:
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// wanted says in this API's words what the parameter at a place takes in the place of a value; empty for what is no parameter.
+func wanted(op *huma.Operation, place, value string) string {
 	place, _, _ = strings.Cut(place, "[")
 	for _, p := range op.Parameters {
 		if p.In+"."+p.Name != place || p.Schema == nil {
@@ -104,7 +120,7 @@ func wanted(op *huma.Operation, place string) string {
 			for _, word := range schema.Enum {
 				words = append(words, fmt.Sprint(word))
 			}
-			return "unknown word; " + wire.Accepted(words...)
+			return "unknown word; " + wire.Instead(value, words...)
 		case schema.Type == huma.TypeBoolean:
 			return wire.Accepted("true", "false")
 		case schema.Type == huma.TypeInteger && schema.Minimum != nil && schema.Maximum != nil:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // CalendarOptions say when a calendar trigger fires. The zero value has no step and is refused.
@@ -114,14 +115,14 @@ func readRules(gap Gap, fold Fold, faults *ruqi.Faults) (Gap, Fold) {
 		gap = GapRunAfter
 	case GapRunAfter, GapShift, GapSkip:
 	default:
-		faults.Add("/gap", string(gap), "%q is not one of run_after, shift, skip", clip(string(gap)))
+		faults.Add("/gap", string(gap), "%q is not one of run_after, shift, skip%s", clip(string(gap)), object.DidYouMean(gap, GapRunAfter, GapShift, GapSkip))
 	}
 	switch fold {
 	case "":
 		fold = FoldAuto
 	case FoldAuto, FoldFirst, FoldBoth, FoldSecond:
 	default:
-		faults.Add("/fold", string(fold), "%q is not one of auto, first, both, second", clip(string(fold)))
+		faults.Add("/fold", string(fold), "%q is not one of auto, first, both, second%s", clip(string(fold)), object.DidYouMean(fold, FoldAuto, FoldFirst, FoldBoth, FoldSecond))
 	}
 	return gap, fold
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/cronexpr"
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // Gap says what becomes of a fixed time of day that a clock change leaves out.
@@ -127,7 +128,7 @@ func (t *CronTrigger) readExpr(expr, dialect, seed string, faults *ruqi.Faults) 
 	}
 	d := cronexpr.Lookup(dialect)
 	if d == nil {
-		faults.Add("/dialect", dialect, "%q is not one of %s", clip(dialect), strings.Join(cronexpr.Dialects(), ", "))
+		faults.Add("/dialect", dialect, "%q is not one of %s%s", clip(dialect), strings.Join(cronexpr.Dialects(), ", "), object.DidYouMean(dialect, cronexpr.Dialects()...))
 		return
 	}
 	parsed, err := cronexpr.Parse(d, expr)
@@ -152,14 +153,14 @@ func (t *CronTrigger) readRules(faults *ruqi.Faults) {
 		t.gap = GapRunAfter
 	case GapRunAfter, GapShift, GapSkip:
 	default:
-		faults.Add("/gap", string(t.gap), "%q is not one of run_after, shift, skip", clip(string(t.gap)))
+		faults.Add("/gap", string(t.gap), "%q is not one of run_after, shift, skip%s", clip(string(t.gap)), object.DidYouMean(t.gap, GapRunAfter, GapShift, GapSkip))
 	}
 	switch t.fold {
 	case "":
 		t.fold = FoldAuto
 	case FoldAuto, FoldFirst, FoldBoth, FoldSecond:
 	default:
-		faults.Add("/fold", string(t.fold), "%q is not one of auto, first, both, second", clip(string(t.fold)))
+		faults.Add("/fold", string(t.fold), "%q is not one of auto, first, both, second%s", clip(string(t.fold)), object.DidYouMean(t.fold, FoldAuto, FoldFirst, FoldBoth, FoldSecond))
 	}
 }
 

@@ -121,7 +121,7 @@ func DecodeInterval(data []byte) (ruqi.Trigger, error) {
 	text, given := d.Need("every")
 	every, err := duration.Parse(text)
 	if err != nil && given {
-		d.faults.Add("/every", text, "%v", err)
+		d.faults.Add("/every", text, "%v%s", err, inShort(text))
 	}
 	t := newInterval(max(every, 0), IntervalOptions{
 		Zone: d.zone(), StartText: d.text("start"), EndText: d.text("end"),

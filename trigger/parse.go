@@ -7,6 +7,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/duration"
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // ParseOptions go with the text of a trigger that a user typed. All but Now are
@@ -82,7 +83,7 @@ func Parse(kind, text string, o ParseOptions) (ruqi.Trigger, error) {
 			t, err = parseComposite(kind, text, loc, o.Registry)
 			break
 		}
-		err = ruqi.Invalid("/kind", kind, "%q is not one of cron, interval, date, calendar, every, any, all, except, only", clip(kind))
+		err = ruqi.Invalid("/kind", kind, "%q is not one of %s%s", clip(kind), strings.Join(kinds[:], ", "), object.DidYouMean(kind, kinds[:]...))
 	}
 	faults.Merge("", err)
 	if err := faults.Err(); err != nil {
@@ -99,6 +100,9 @@ func (o ParseOptions) refuse(faults *ruqi.Faults, kind string, namesAndValues ..
 		}
 	}
 }
+
+// kinds are those that Parse knows without a registry.
+var kinds = [...]string{"cron", "interval", "date", "calendar", "every", "any", "all", "except", "only"}
 
 func tooLong(pointer, text string) error {
 	return ruqi.Invalid(pointer, clip(text), "expression: the text has %d bytes, the most are %d, at column %d", len(text), longestText, longestText+1)

@@ -12,16 +12,43 @@ import (
 )
 
 // An adverb is a word such as monthly, which names no day or time, and what is written for it: every, every and the day, and the time
-// of that day if it has one.
-type adverb struct{ unit, day, time string }
+// of that day if it has one. One of months says how many; one without a unit is a number of months that the words do not count.
+type adverb struct {
+	unit, day, time string
+	months          int
+}
 
 var adverbs = map[string]adverb{
-	"hourly":   {"hour", "hour", ""},
-	"daily":    {"day", "day", " at 00:00"},
-	"weekly":   {"week", "monday", " at 00:00"},
-	"monthly":  {"month", "month on the 1st", " at 00:00"},
-	"yearly":   {"year", "year on january 1", " at 00:00"},
-	"annually": {"year", "year on january 1", " at 00:00"},
+	"minutely":      {"minute", "minute", "", 0},
+	"hourly":        {"hour", "hour", "", 0},
+	"daily":         {"day", "day", " at 00:00", 0},
+	"nightly":       {"day", "day", " at 00:00", 0},
+	"everyday":      {"day", "day", "", 0},
+	"weekly":        {"week", "monday", " at 00:00", 0},
+	"fortnight":     {"2 weeks", "2 weeks", "", 0},
+	"fortnightly":   {"2 weeks", "2 weeks on monday", " at 00:00", 0},
+	"biweekly":      {"2 weeks", "2 weeks on monday", " at 00:00", 0},
+	"bi-weekly":     {"2 weeks", "2 weeks on monday", " at 00:00", 0},
+	"monthly":       {"month", "month on the 1st", " at 00:00", 1},
+	"quarterly":     {months: 3},
+	"semiannually":  {months: 6},
+	"semi-annually": {months: 6},
+	"half-yearly":   {months: 6},
+	"yearly":        {"year", "year on january 1", " at 00:00", 12},
+	"annually":      {"year", "year on january 1", " at 00:00", 12},
+}
+
+// length is how long it is in words, where it is no number of months.
+func (a adverb) length() string {
+	if strings.Contains(a.unit, " ") {
+		return a.unit
+	}
+	return "1 " + a.unit
+}
+
+// noLength says why months are no length, and which kind counts them.
+func (a adverb) noLength() string {
+	return fmt.Sprintf("a month has no fixed length: that is a kind calendar, months=%d hour=0, or words with a day, every month on the 1st at 00:00", a.months)
 }
 
 // timeWords are names of times of day.
@@ -44,6 +71,9 @@ func (r *wordReader) beginning(saidEvery bool) error {
 	}
 	next := r.peek()
 	if a, ok := adverbs[next]; ok {
+		if a.unit == "" {
+			return r.refuse("the words do not count months: that is a kind cron, 0 0 1 */%d *", a.months)
+		}
 		switch after := r.word(1); {
 		case after == "at" || after == ",":
 			return r.instead(1, acceptedEvery, every+a.day)

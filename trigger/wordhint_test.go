@@ -41,6 +41,21 @@ func TestWhatManyWriteIsAnsweredWithWhatIsAccepted(t *testing.T) {
 		{"every", "every 1 hour 1.5 minutes", "; write 90 seconds, at column 14", "every 1 hour 90 seconds"},
 		{"every", "every day at 9.30", "; write 9:30, at column 14", "every day at 9:30"},
 		{"every", "every day at 9.30pm", "; write 9:30pm, at column 14", "every day at 9:30pm"},
+		{"every", "minutely", "; write every minute, at column 1", "every minute"},
+		{"every", "nightly", "; write every day at 00:00, at column 1", "every day at 00:00"},
+		{"every", "everyday at 9:00", "; write every day, at column 1", "every day at 9:00"},
+		{"every", "everyday", "; write every day, at column 1", "every day"},
+		{"every", "fortnightly", "; write every 2 weeks on monday at 00:00, at column 1", "every 2 weeks on monday at 00:00"},
+		{"every", "Biweekly on friday", "; write every 2 weeks, at column 1", "every 2 weeks on friday"},
+		{"every", "bi-weekly at 9:00", "; write every 2 weeks on monday, at column 1", "every 2 weeks on monday at 9:00"},
+		{"every", "every fortnight", "; write 2 weeks, at column 7", "every 2 weeks"},
+		{"every", "fortnight", "; write every 2 weeks, at column 1", "every 2 weeks"},
+		{"interval", "hourly", "; write 1 hour, at column 1", "1 hour"},
+		{"interval", "daily", "; write 1 day, at column 1", "1 day"},
+		{"interval", "every Weekly", "; write 1 week, at column 7", "every 1 week"},
+		{"interval", "fortnightly", "; write 2 weeks, at column 1", "2 weeks"},
+		{"interval", "biweekly", "; write 2 weeks, at column 1", "2 weeks"},
+		{"interval", "minutely", "; write 1 minute, at column 1", "1 minute"},
 		{"interval", "1.5 hours", "; write 90 minutes, at column 1", "90 minutes"},
 		{"interval", "half hour", "; write 30 minutes, at column 1", "30 minutes"},
 	} {
@@ -64,6 +79,56 @@ func TestWhatManyWriteIsAnsweredWithWhatIsAccepted(t *testing.T) {
 	}
 	if _, err := trigger.Parse("every", "every other month", trigger.ParseOptions{}); err == nil || !strings.Contains(err.Error(), "kind calendar with its first date, months=2") {
 		t.Errorf("every other month: got %v", err)
+	}
+}
+
+// A month has no length, and the words count none: what is written instead is another kind.
+func TestWordsForMonthsAreAnsweredWithAKindThatCountsThem(t *testing.T) {
+	shown := regexp.MustCompile(`kind (cron|calendar), (.*?), (?:or words|at column)`)
+	for _, c := range []struct{ kind, text, right string }{
+		{"every", "quarterly", "0 0 1 */3 *"},
+		{"every", "every quarterly at 9:00", "0 0 1 */3 *"},
+		{"every", "half-yearly", "0 0 1 */6 *"},
+		{"interval", "monthly", "months=1 hour=0"},
+		{"interval", "every quarterly", "months=3 hour=0"},
+		{"interval", "semiannually", "months=6 hour=0"},
+		{"interval", "yearly", "months=12 hour=0"},
+		{"interval", "annually", "months=12 hour=0"},
+	} {
+		_, err := trigger.Parse(c.kind, c.text, trigger.ParseOptions{})
+		if err == nil {
+			t.Errorf("%s %q is accepted", c.kind, c.text)
+			continue
+		}
+		found := shown.FindStringSubmatch(err.Error())
+		if found == nil || found[2] != c.right {
+			t.Errorf("%s %q: got %v, want %s", c.kind, c.text, err, c.right)
+			continue
+		}
+		if _, err := trigger.Parse(found[1], found[2], trigger.ParseOptions{}); err != nil {
+			t.Errorf("%s %q: %s %s: %v", c.kind, c.text, found[1], found[2], err)
+		}
+	}
+}
+
+func TestAnIntervalInWordsIsToldHowItIsInShort(t *testing.T) {
+	for text, right := range map[string]string{
+		"daily": "1d", "Hourly": "1h", "weekly": "7d", "fortnightly": "14d", "biweekly": "14d", "every day": "1d", "5 minutes": "5m", "1 hour 30 minutes": "1h30m", "hour": "1h",
+	} {
+		_, err := decode([]byte(`{"kind":"interval","every":"` + text + `"}`))
+		if err == nil || !strings.HasSuffix(err.Error(), "such as 90s or 1h30m; write "+right) {
+			t.Errorf("%s: got %v, want %s", text, err, right)
+		}
+		if _, err := decode([]byte(`{"kind":"interval","every":"` + right + `"}`)); err != nil {
+			t.Errorf("%s: %v", right, err)
+		}
+	}
+	for text, says := range map[string]string{
+		"monthly": "; a month has no fixed length: that is a kind calendar, months=1 hour=0, or words", "quarterly": "months=3 hour=0", "soon": "such as 90s or 1h30m", "": "empty text",
+	} {
+		if _, err := decode([]byte(`{"kind":"interval","every":"` + text + `"}`)); err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "write") {
+			t.Errorf("%q: got %v, want %s", text, err, says)
+		}
 	}
 }
 

@@ -148,6 +148,12 @@ func (r *wordReader) readLength(from string) (time.Duration, error) {
 	}
 	var micros int64
 	var err error
+	if a, ok := adverbs[r.peek()]; ok && from == "every" && len(r.rest) == 1 {
+		if a.months > 0 {
+			return 0, r.refuse("%s", a.noLength())
+		}
+		return 0, r.instead(1, acceptedLength, a.length())
+	}
 	if unit, ok := r.unit(); ok {
 		micros = unit
 	} else if name := strings.TrimSuffix(r.peek(), "s"); name == "month" || name == "year" {
@@ -159,4 +165,27 @@ func (r *wordReader) readLength(from string) (time.Duration, error) {
 		err = r.fail("nothing more")
 	}
 	return time.Duration(micros) * time.Microsecond, err
+}
+
+// inShort says how a length in words, 5 minutes or daily, is written in short: "; write 5m", or why it cannot be; empty for what is none.
+func inShort(text string) string {
+	list := words(text)
+	if len(list) > 1 && list[0].text == "every" {
+		list = list[1:]
+	}
+	if len(list) == 0 || len(text) > longestText {
+		return ""
+	}
+	if a, ok := adverbs[list[0].text]; ok && len(list) == 1 {
+		if a.months > 0 {
+			return "; " + a.noLength()
+		}
+		list = words(a.length())
+	}
+	r := wordReader{rest: list}
+	length, err := r.readLength("")
+	if err != nil {
+		return ""
+	}
+	return "; write " + duration.Format(length)
 }

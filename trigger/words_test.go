@@ -86,7 +86,7 @@ func TestWrongWordsAreRefusedWithTheirColumn(t *testing.T) {
 		{"every mondy at 10:00", "; write monday, at column 7"},
 		{"every  wendesday", "; write wednesday, at column 8"},
 		{"every 5 minuts", "; write minutes, at column 9"},
-		{"every fortnight", `"fortnight" is not understood here (accepted: a number, second, minute, hour, day, week, month, year, weekday, monday … sunday), at column 7`},
+		{"every fortnight", `"fortnight" is not understood here (accepted: a number, second, minute, hour, day, week, month, year, weekday, monday … sunday); write 2 weeks, at column 7`},
 		{"every monday at 25:00", `"25:00" is not understood here (accepted: HH:MM or HH:MM:SS, such as 13:15, or 9am), at column 17`},
 		{"every monday at 9", `(accepted: HH:MM or HH:MM:SS, such as 13:15, or 9am); write 09:00, at column 17`},
 		{"every day at 10:00,", "at column 20"},

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/internal/zonetable"
 )
 
@@ -45,7 +46,7 @@ func loadZone(name string) (*zone, error) {
 	}
 	loc, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, ruqi.Invalid("", name, "tz: there is no zone %q; names are those of the IANA database, such as Europe/Berlin or UTC", clip(name))
+		return nil, ruqi.Invalid("", name, "tz: there is no zone %q; names are those of the IANA database, such as Europe/Berlin or UTC%s", clip(name), inCase(name))
 	}
 	z := newZone(loc)
 	if zones.byName == nil {
@@ -53,6 +54,23 @@ func loadZone(name string) (*zone, error) {
 	}
 	zones.byName[name] = z
 	return z, nil
+}
+
+// inCase asks whether a zone was meant that differs from the name in the case of its letters: europe/berlin, utc.
+func inCase(name string) string {
+	begins, title := true, []byte(strings.ToLower(name))
+	for i, c := range title {
+		if begins && c >= 'a' && c <= 'z' {
+			title[i] = c - 'a' + 'A'
+		}
+		begins = c == '/' || c == '_' || c == '-'
+	}
+	for _, right := range []string{string(title), strings.ToUpper(name)} {
+		if _, err := time.LoadLocation(right); err == nil && right != name {
+			return object.DidYouMean(name, right)
+		}
+	}
+	return ""
 }
 
 // zoneOf returns the shared zone of a location. A location without an IANA name

@@ -53,6 +53,12 @@ func (p *Problem) InvalidError() *ruqi.InvalidError {
 	return e
 }
 
+// Instead says which words a field takes in the place of a wrong one, and which of them it was probably meant to be: "accepted are a, b
+// and c; did you mean "b"?".
+func Instead[A, B ~string](wrong A, words ...B) string {
+	return Accepted(words...) + object.DidYouMean(wrong, words...)
+}
+
 // Accepted says which words a field takes: "accepted are a, b and c".
 func Accepted[T ~string](words ...T) string {
 	var b strings.Builder

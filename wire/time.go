@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -37,9 +38,20 @@ func FormatTime(t time.Time, zone *time.Location) string {
 func ParseTime(text string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is not a time in RFC 3339 with an offset, such as 2026-12-01T02:30:00+01:00", text)
+		return time.Time{}, fmt.Errorf("%q is not a time in RFC 3339 with an offset, such as %s", text, withOffset(text))
 	}
 	return t, nil
+}
+
+// withOffset is an example of a time with an offset: the text's own, where nothing but the offset, or the time of day, is missing.
+func withOffset(text string) string {
+	for _, layout := range [...]string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil {
+			utc := t.Format(time.RFC3339Nano)
+			return utc + " in UTC, or " + strings.TrimSuffix(utc, "Z") + "+01:00 where clocks are an hour ahead"
+		}
+	}
+	return "2026-12-01T02:30:00+01:00"
 }
 
 func inZone(t *time.Time, zone *time.Location) *time.Time {

@@ -178,7 +178,7 @@ func (t *Task) checked() *Task {
 	}
 	t.checkHeaders(&faults)
 	if t.answer != "" && t.answer != answerJSON {
-		faults.Add("/answer", t.answer, "unknown word; accepted is json, or leave it out")
+		faults.Add("/answer", t.answer, "unknown word; accepted is json, or leave it out%s", object.DidYouMean(t.answer, "json"))
 	}
 	var err error
 	if t.want, err = parseStatuses(t.expect); err != nil {

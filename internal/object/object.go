@@ -297,7 +297,7 @@ func Parse[T any](o *Object, name, accepted string, parse func(string) (T, error
 func (o *Object) Done(accepted ...string) {
 	for i, m := range o.members {
 		if !o.asked[i] {
-			o.report(Pointer(m.Name), string(m.Value), "unknown member; %s", list(accepted))
+			o.report(Pointer(m.Name), string(m.Value), "unknown member; %s%s", list(accepted), DidYouMean(m.Name, accepted...))
 		}
 	}
 }
