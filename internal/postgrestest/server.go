@@ -47,6 +47,7 @@ type Server struct {
 	own    *process // nil: somebody else runs it
 	shared bool
 	url    url.URL
+	idle   *sessions // of a shared server; nil: each act has a session of its own
 }
 
 // New starts a server that only this test uses, and stops and removes it at the test's end.
@@ -161,16 +162,25 @@ func (s *Server) version() (version, address string, err error) {
 	return version, address, err
 }
 
-// run connects as superuser, within the bound, for one act.
+// run does one act as superuser, within the bound. An act leaves no setting and no transaction behind, unless it fails: then its
+// session is closed.
 func (s *Server) run(ctx context.Context, act func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	c, err := pgx.Connect(ctx, s.URL())
+	connect := pgx.Connect
+	if s.idle != nil {
+		connect = s.idle.take
+	}
+	c, err := connect(ctx, s.URL())
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close(ctx) }() // what counts has been answered
-	return act(ctx, c)
+	if err := act(ctx, c); err != nil || s.idle == nil {
+		_ = c.Close(ctx) // what counts has been answered
+		return err
+	}
+	s.idle.give(c)
+	return nil
 }
 
 // announced holds the kinds of servers that were announced.

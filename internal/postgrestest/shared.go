@@ -69,7 +69,7 @@ func openShared() (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start postgres: %w", err)
 	}
-	return &Server{own: p, shared: true, url: p.url}, nil
+	return &Server{own: p, shared: true, url: p.url, idle: &sessions{}}, nil
 }
 
 // reach tries the server of an address. Errors never tell the password.
@@ -78,7 +78,7 @@ func reach(address string) (*Server, error) {
 	if err != nil || (u.Scheme != "postgres" && u.Scheme != "postgresql") {
 		return nil, errors.New(environment + " is no URL such as postgres://user:password@host:5432/database")
 	}
-	s := &Server{shared: true, url: *u}
+	s := &Server{shared: true, url: *u, idle: &sessions{}}
 	if _, _, err := s.version(); err != nil {
 		return nil, fmt.Errorf("the server of %s cannot be reached (unset it, and the tests start their own): %w", environment, err)
 	}

@@ -24,7 +24,7 @@ func (s *Server) Schema(t testing.TB) string {
 		if s.gone() {
 			return
 		}
-		if err := s.try("SET lock_timeout = '"+lockWait+"'", "DROP SCHEMA "+name+" CASCADE"); err != nil {
+		if err := s.try("BEGIN", "SET LOCAL lock_timeout = '"+lockWait+"'", "DROP SCHEMA "+name+" CASCADE", "COMMIT"); err != nil {
 			t.Errorf("drop the test's schema (did it leave a transaction open?): %v", err)
 		}
 	})

@@ -8,7 +8,8 @@
 //	}
 //
 // A store that lasts calls [RunLasting] instead. Every case guards one rule and has its
-// own empty store; a case that fails prints the rule as a sentence. The suite never
+// own empty store; a case that fails prints the rule as a sentence. Cases run beside each
+// other, as parallel subtests: one case waits for its store most of the time. The suite never
 // sleeps: time is a clock that it hands to the store and moves itself. It is tried on
 // stores with planted faults by its own test.
 package jobstoretest
@@ -37,7 +38,7 @@ type Options struct {
 }
 
 // Run tries every rule on stores that open returns. Each must be empty, and of its own; the
-// suite closes it. What it cannot open, open reports with t.Fatal.
+// suite closes it. Several cases call open at once. What it cannot open, open reports with t.Fatal.
 func Run(t *testing.T, open func(t testing.TB, options Options) Store) {
 	t.Helper()
 	run(t, func(t testing.TB) func(Options) Store {
@@ -47,7 +48,8 @@ func Run(t *testing.T, open func(t testing.TB, options Options) Store) {
 
 // RunLasting tries every rule on stores that last, with the rules about what a second
 // handle sees. place makes a new empty place (a file, a schema) and returns what opens a handle
-// on it, as another process would; many may be open at once, and the suite closes each. A ruqi.Caretaker
+// on it, as another process would; many may be open at once, and the suite closes each. Several cases call place
+// at once; it may keep one waiting, until another's t.Cleanup, where a server bears no more. A ruqi.Caretaker
 // must find its store sound after each case.
 func RunLasting(t *testing.T, place func(t testing.TB) func(Options) Store) {
 	t.Helper()
@@ -61,6 +63,7 @@ func run(t *testing.T, place func(t testing.TB) func(Options) Store, lasting boo
 			continue
 		}
 		t.Run(r.name, func(t *testing.T) {
+			t.Parallel()
 			if f := try(t, r, place, lasting); f != nil {
 				t.Error(f)
 			}

@@ -38,9 +38,10 @@ var errStop = errors.New("stop")
 // try runs one case, and returns what it broke.
 func try(t testing.TB, r rule, place func(testing.TB) func(Options) Store, lasting bool) *Failure {
 	t.Helper()
+	open := place(t) // it may wait its turn, which is none of the case's time
 	ctx, cancel := context.WithTimeout(context.Background(), caseTime)
 	defer cancel()
-	p := &probe{ctx: ctx, clock: newClock(), open: place(t), lasting: lasting}
+	p := &probe{ctx: ctx, clock: newClock(), open: open, lasting: lasting}
 	p.Store = p.handle()
 	defer p.closeAll()
 	func() {

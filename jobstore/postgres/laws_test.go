@@ -19,9 +19,23 @@ func open(t testing.TB, url string, o jobstoretest.Options) *postgres.Store {
 	return s
 }
 
+// casesAtOnce keep two cores busy, one at a time hardly more than one: either the case works or its server does. A race has up
+// to six handles of nine sessions, and a server has room for 100, or 200 where tests start it.
+const casesAtOnce = 2
+
+// turns returns what waits until a case may have its place, which it has until its end.
+func turns() func(testing.TB) {
+	taken := make(chan struct{}, casesAtOnce)
+	return func(t testing.TB) {
+		taken <- struct{}{}
+		t.Cleanup(func() { <-taken })
+	}
+}
+
 func TestLaws(t *testing.T) {
-	server := postgrestest.Shared(t)
+	server, turn := postgrestest.Shared(t), turns()
 	jobstoretest.RunLasting(t, func(t testing.TB) func(jobstoretest.Options) jobstoretest.Store {
+		turn(t)
 		url := server.Schema(t)
 		return func(o jobstoretest.Options) jobstoretest.Store { return open(t, url, o) }
 	})
@@ -29,8 +43,9 @@ func TestLaws(t *testing.T) {
 
 // TestLawsBehindAPooler tries the laws without LISTEN and with nothing kept in sessions.
 func TestLawsBehindAPooler(t *testing.T) {
-	server := postgrestest.Shared(t)
+	server, turn := postgrestest.Shared(t), turns()
 	jobstoretest.RunLasting(t, func(t testing.TB) func(jobstoretest.Options) jobstoretest.Store {
+		turn(t)
 		url := server.Schema(t)
 		if strings.Contains(url, "?") {
 			url += "&"
