@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -339,32 +340,36 @@ func TestPlanRefusesATriggerThatDoesNotAdvance(t *testing.T) {
 }
 
 func TestWalkGivesUpAfterItsBound(t *testing.T) {
-	spec := &JobSpec{ID: "j", Trigger: grid{step: time.Second}, Task: textTask{}, Policy: Policy{}.WithDefaults()}
-	first := noon.Add(-30 * 24 * time.Hour)
-	all, err := dueFires(spec, fire{first, first}, noon, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !all.atLeast || all.older != walkLimit || len(all.newest) != 0 {
-		t.Fatalf("counted %d older, %d newest, atLeast=%t; want %d, 0, true", all.older, len(all.newest), all.atLeast, walkLimit)
-	}
-	if all.next == nil || !all.next.nominal.Equal(noon.Add(time.Second)) {
-		t.Fatalf("goes on at %v, want the first fire after now", all.next)
-	}
+	synctest.Test(t, func(t *testing.T) { // where the time that a step takes does not count
+		spec := &JobSpec{ID: "j", Trigger: grid{step: time.Second}, Task: textTask{}, Policy: Policy{}.WithDefaults()}
+		first := noon.Add(-30 * 24 * time.Hour)
+		all, err := dueFires(spec, fire{first, first}, noon, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !all.atLeast || all.older != walkLimit || len(all.newest) != 0 {
+			t.Fatalf("counted %d older, %d newest, atLeast=%t; want %d, 0, true", all.older, len(all.newest), all.atLeast, walkLimit)
+		}
+		if all.next == nil || !all.next.nominal.Equal(noon.Add(time.Second)) {
+			t.Fatalf("goes on at %v, want the first fire after now", all.next)
+		}
+	})
 }
 
 // Now is before, in and after the jitter of the newest fire.
 func TestEveryDueFireIsCountedOnceWhateverTheWay(t *testing.T) {
-	for _, late := range []time.Duration{0, 10 * time.Second, 20 * time.Second, 40 * time.Second} {
-		for _, limit := range []int{1, 2, 3, 7, 100} {
-			for n := range 250 {
-				for name, trigger := range map[string]Trigger{"walked": grid{step: time.Minute}, "counted": countingGrid{grid{step: time.Minute}}} {
-					what := fmt.Sprintf("%s, limit %d, %d minutes, %s after the last", name, limit, n, late)
-					dueFiresAreCounted(t, what, trigger, noon.Add(late), n, limit)
+	synctest.Test(t, func(t *testing.T) { // where the time that a step takes does not count
+		for _, late := range []time.Duration{0, 10 * time.Second, 20 * time.Second, 40 * time.Second} {
+			for _, limit := range []int{1, 2, 3, 7, 100} {
+				for n := range 250 {
+					for name, trigger := range map[string]Trigger{"walked": grid{step: time.Minute}, "counted": countingGrid{grid{step: time.Minute}}} {
+						what := fmt.Sprintf("%s, limit %d, %d minutes, %s after the last", name, limit, n, late)
+						dueFiresAreCounted(t, what, trigger, noon.Add(late), n, limit)
+					}
 				}
 			}
 		}
-	}
+	})
 }
 
 // dueFiresAreCounted looks at now for the fires of n minutes before noon.
@@ -432,19 +437,21 @@ func (s slow) Next(after time.Time) (time.Time, bool) {
 
 // Other jobs wait for the claim in which a trigger is walked, so it ends after a while, whatever a step costs.
 func TestAWalkEndsAfterAWhile(t *testing.T) {
-	first := noon.Add(-30 * 24 * time.Hour)
-	spec := &JobSpec{ID: "j", Trigger: slow{grid{step: time.Minute}}, Task: textTask{}, Policy: Policy{}.WithDefaults()}
-	for _, limit := range []int{20, 1000} {
-		begin := time.Now()
-		all, err := dueFires(spec, fire{first, first}, noon, limit)
-		if took := time.Since(begin); err != nil || took > 10*time.Second { // of 130 s
-			t.Fatalf("limit %d: %v, after %v", limit, err, took)
+	synctest.Test(t, func(t *testing.T) { // where only the trigger takes time
+		first := noon.Add(-30 * 24 * time.Hour)
+		spec := &JobSpec{ID: "j", Trigger: slow{grid{step: time.Minute}}, Task: textTask{}, Policy: Policy{}.WithDefaults()}
+		for _, limit := range []int{20, 1000} {
+			begin := time.Now()
+			all, err := dueFires(spec, fire{first, first}, noon, limit)
+			if took := time.Since(begin); err != nil || took > time.Second { // of 130 s
+				t.Fatalf("limit %d: %v, after %v", limit, err, took)
+			}
+			switch {
+			case limit == 20 && (!all.atLeast || all.older < 20 || all.next == nil || !all.next.nominal.Equal(noon.Add(time.Minute))):
+				t.Errorf("limit %d: at least %d older ones, %t, then %v", limit, all.older, all.atLeast, all.next)
+			case limit == 1000 && (len(all.newest) < 2 || len(all.newest) == limit || all.next == nil || all.next.nominal.Sub(all.newest[len(all.newest)-1].nominal) != time.Minute):
+				t.Errorf("limit %d: %d of them, then %v", limit, len(all.newest), all.next)
+			}
 		}
-		switch {
-		case limit == 20 && (!all.atLeast || all.older < 20 || all.next == nil || !all.next.nominal.Equal(noon.Add(time.Minute))):
-			t.Errorf("limit %d: at least %d older ones, %t, then %v", limit, all.older, all.atLeast, all.next)
-		case limit == 1000 && (len(all.newest) < 2 || len(all.newest) == limit || all.next == nil || all.next.nominal.Sub(all.newest[len(all.newest)-1].nominal) != time.Minute):
-			t.Errorf("limit %d: %d of them, then %v", limit, len(all.newest), all.next)
-		}
-	}
+	})
 }
