@@ -58,17 +58,19 @@ type Engine struct {
 	Read func(expr Expression, loc *time.Location) (Reading, error)
 	// Parsed says that Read does the work of reading, and not Next each time.
 	Parsed bool
+	// Shown says that it is no peer: it gives wrong dates, and is shown with its answers only.
+	Shown bool
 }
 
 var errNoWay = errors.New("the dialect cannot say that")
 
 // Engines are Ruqi, first, and its peers.
 var Engines = []Engine{
-	{"ruqi", readRuqi, true},
-	{"robfig/cron 3.0.1", readRobfig, true},
-	{"adhocore/gronx 1.20.4", readGronx, false},
-	{"netresearch/go-cron 0.9.1", readNetresearch, true},
-	{"reugn/go-quartz 0.15.2", readQuartz, true},
+	{"ruqi", readRuqi, true, false},
+	{"robfig/cron 3.0.1", readRobfig, true, false},
+	{"adhocore/gronx 1.20.4", readGronx, false, false},
+	{"netresearch/go-cron 0.9.1", readNetresearch, true, false},
+	{"reugn/go-quartz 0.15.2", readQuartz, true, true},
 }
 
 func readRuqi(expr Expression, loc *time.Location) (Reading, error) {

@@ -80,7 +80,7 @@ func Summary(results []Result) (list []Promise) {
 	for _, r := range results {
 		by[key{r.Question, r.Zone, r.Expression.Crontab, r.Engine}] = r
 	}
-	var peer, sparse, back, construction, words worst
+	var peer, shown, sparse, back, construction, words worst
 	allocs := 0.0
 	ruqi, robfig := Engines[0].Name, Engines[1].Name
 	for _, r := range results {
@@ -95,7 +95,12 @@ func Summary(results []Result) (list []Promise) {
 		case Forward:
 			allocs = max(allocs, r.Allocs)
 			for _, e := range Engines[1:] {
-				if other, ok := of(Forward, e.Name); ok && other.Differences == 0 {
+				other, ok := of(Forward, e.Name)
+				switch {
+				case !ok || other.Differences != 0:
+				case e.Shown:
+					shown.see(other.Median/r.Median, r, ", "+e.Name)
+				default:
 					peer.see(other.Median/r.Median, r, ", "+e.Name)
 				}
 			}
@@ -121,6 +126,7 @@ func Summary(results []Result) (list []Promise) {
 		}
 	}
 	add(peer, "next, beside the best peer that is right", "at least 5 times", "%.1f times", peer.figure, peer.figure >= 5)
+	add(shown, "next, beside go-quartz, which is no target, where it is right", "none", "%.1f times", shown.figure, true)
 	add(sparse, "next of rare dates, beside robfig/cron", "at least 20 times", "%.1f times", sparse.figure, sparse.figure >= 20)
 	add(back, "previous, beside next", "at most 3 times", "%.1f times", -back.figure, -back.figure <= 3)
 	add(construction, "construction, robfig's time to ours", "at least 1", "%.1f", construction.figure, construction.figure >= 1)
