@@ -53,10 +53,10 @@ func (s *Store) Clean(ctx context.Context, retention ruqi.Retention) (int, error
 
 const (
 	sqlDeleteRuns   = `DELETE FROM rq_run r USING unnest($1::bigint[]) v (id) WHERE r.id = v.id AND r.state >= 2`
-	sqlDeleteOutput = `DELETE FROM rq_output o USING unnest($1::bigint[]) v (id) WHERE o.run_id = v.id AND NOT EXISTS (SELECT FROM rq_run r WHERE r.id = v.id)`
+	sqlDeleteOutput = `DELETE FROM rq_output o USING unnest($1::bigint[]) v (id) WHERE o.run_id = v.id AND NOT EXISTS (SELECT FROM rq_run r WHERE r.id = v.id OFFSET 0)`
 	sqlLockNames    = `SELECT n.name FROM unnest($1::text[]) v (id) CROSS JOIN rq_run_name n WHERE n.job_id = v.id ORDER BY n.name, n.job_id FOR UPDATE OF n`
 	sqlForgetNames  = `DELETE FROM rq_run_name n USING unnest($1::text[]) v (id) WHERE n.job_id = v.id
-	AND NOT EXISTS (SELECT FROM rq_definition d WHERE d.id = v.id) AND NOT EXISTS (SELECT FROM rq_run r WHERE r.job_id = v.id)`
+	AND NOT EXISTS (SELECT FROM rq_definition d WHERE d.id = v.id) AND NOT EXISTS (SELECT FROM rq_run r WHERE r.job_id = v.id OFFSET 0)`
 )
 
 // deleteRuns deletes rows and their output in one step, and counts the rows.
@@ -140,15 +140,20 @@ func (h *history) tooOld(age time.Duration, limit int) (rows []sqlstore.Found, e
 	return rows, err
 }
 
+// walkJobs is over how many jobs one statement walks that looks for one with too many rows: to pass over 100,000 took 10 s, the limit of a
+// step, on a machine whose cores were busy.
+const walkJobs = 5000
+
 const (
 	sqlLastRun  = `SELECT coalesce(max(id), 0) FROM rq_run`
 	sqlOpenJobs = `SELECT DISTINCT job_id FROM rq_run WHERE state < 2`
 	// Of these only the jobs that have more rows than the bound: for most jobs it is asked in vain.
 	sqlJobsSince = `SELECT j.job FROM (SELECT DISTINCT n.job_id AS job FROM (SELECT job_id FROM rq_run WHERE id > $1 OFFSET 0) n) j WHERE ` + crowded
-	sqlJobAfter  = `WITH RECURSIVE j (job) AS (
-	(SELECT job_id FROM rq_run WHERE job_id > $1 ORDER BY job_id LIMIT 1)
-	UNION ALL SELECT (SELECT n.job_id FROM rq_run n WHERE n.job_id > j.job ORDER BY n.job_id LIMIT 1) FROM j WHERE j.job IS NOT NULL)
-	SELECT j.job FROM j WHERE j.job IS NOT NULL AND ` + crowded + ` LIMIT 1`
+	// The last job that it walks over is told, too, for the next statement to go on from.
+	sqlJobAfter = `WITH RECURSIVE j (job, place) AS (
+	(SELECT job_id, 1 FROM rq_run WHERE job_id > $1 ORDER BY job_id LIMIT 1)
+	UNION ALL SELECT (SELECT n.job_id FROM rq_run n WHERE n.job_id > j.job ORDER BY n.job_id LIMIT 1), j.place + 1 FROM j WHERE j.job IS NOT NULL AND j.place < $3::int)
+	SELECT c.job, c.more FROM (SELECT j.job, j.place, ` + crowded + ` AS more FROM j WHERE j.job IS NOT NULL OFFSET 0) c WHERE c.more OR c.place = $3::int LIMIT 1`
 	crowded = `(SELECT count(*) FROM (SELECT FROM rq_run c WHERE c.job_id = j.job LIMIT $2::bigint + 1) n) > $2::bigint`
 )
 
@@ -169,12 +174,20 @@ func (h *history) JobsSince(run int64) ([]string, error) {
 }
 
 // JobAfter implements sqlstore.History.
-func (h *history) JobAfter(job string) (string, bool, error) {
-	list, err := h.texts(sqlJobAfter, job, h.keep)
-	if err != nil || len(list) == 0 {
-		return "", false, err
+func (h *history) JobAfter(job string) (after string, found bool, err error) {
+	for after = job; ; {
+		seen := false
+		err := h.query(sqlJobAfter, []any{after, h.keep, walkJobs}, func(rows pgx.Rows) error {
+			seen = true
+			return rows.Scan(&after, &found)
+		})
+		switch {
+		case err != nil || !seen:
+			return "", false, err
+		case found:
+			return after, true, nil
+		}
 	}
-	return list[0], true, nil
 }
 
 // The rows before the oldest that stays, oldest first.

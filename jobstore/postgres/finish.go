@@ -174,7 +174,7 @@ func endArgs(s *Store, owner ruqi.Owner, runs []*ruqi.Run) []any {
 	return []any{owner.Instance, owner.Epoch, s.clock(), ids, states, finished, reasons}
 }
 
-const sqlReasons = `SELECT r.id, r.reason FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id ORDER BY r.id FOR NO KEY UPDATE OF r`
+const sqlReasons = `SELECT r.id, r.reason FROM unnest($1::bigint[]) v (id) CROSS JOIN LATERAL (SELECT n.id, n.reason FROM rq_run n WHERE n.id = v.id FOR NO KEY UPDATE) r`
 const sqlSetReason = `UPDATE rq_run SET reason = $2 WHERE id = $1`
 
 // noteLate queues notes at the end of the reasons of runs that were not the owner's any more.
@@ -200,11 +200,11 @@ func (st *step) noteLate(b *pgx.Batch, owner ruqi.Owner, late map[int64]ruqi.Run
 
 // sqlLockJobs locks the jobs of runs, in the order of their ids. They are read by the statement after it: what waits for a lock sees
 // the job as it is then, and its definition as it was before.
-const sqlLockJobs = `SELECT j.seq FROM (SELECT DISTINCT r.job_id FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id) q
+const sqlLockJobs = `SELECT j.seq FROM (SELECT DISTINCT r.job_id FROM ` + named + `) q
 	CROSS JOIN LATERAL (SELECT * FROM rq_definition n WHERE n.id = q.job_id) d CROSS JOIN rq_job j WHERE j.seq = d.seq ORDER BY j.id FOR NO KEY UPDATE OF j`
-const sqlJobsOfRuns = `SELECT ` + jobColumns + ` FROM (SELECT DISTINCT r.job_id FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id) q
+const sqlJobsOfRuns = `SELECT ` + jobColumns + ` FROM (SELECT DISTINCT r.job_id FROM ` + named + `) q
 	CROSS JOIN LATERAL (SELECT * FROM rq_definition n WHERE n.id = q.job_id) d CROSS JOIN rq_job j WHERE j.seq = d.seq`
-const sqlJobIDs = `SELECT r.id, r.job_id FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id`
+const sqlJobIDs = `SELECT r.id, r.job_id FROM ` + named
 
 // jobsOf are jobs by the ids of their runs; nil where the job is gone.
 type jobsOf map[int64]*jobRow
@@ -313,7 +313,7 @@ const (
 	sqlLeaveIDs = `DELETE FROM rq_definition d USING unnest($1::text[]) v (id) WHERE d.id = v.id`
 )
 
-const sqlAsked = `SELECT r.id FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r WHERE r.id = v.id AND r.cancel_by IS NOT NULL`
+const sqlAsked = `SELECT r.id FROM ` + named + ` WHERE r.cancel_by IS NOT NULL`
 
 // asked tells which of the runs that would have a next attempt were asked to end.
 func (st *step) asked(done []*ruqi.Done) (map[int64]bool, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -135,7 +136,8 @@ func plannedStatements(t *testing.T) []planned {
 	walk := planned{scan: "walks down the ids until the page is full"}
 	runs("", ruqi.RunQuery{}, walk)
 	runs("by id", ruqi.RunQuery{IDs: []int64{1}}, planned{sort: "orders the rows named"})
-	runs("of a job", ruqi.RunQuery{Job: "x"}, planned{})
+	aliveOfJob := planned{sort: "orders those of the job that are alive; its history comes in order"}
+	runs("of a job", ruqi.RunQuery{Job: "x"}, aliveOfJob)
 	runs("of a job and state", ruqi.RunQuery{Job: "x", States: []ruqi.RunState{ruqi.RunFailed}}, planned{})
 	runs("failed", ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunLost}}, planned{sort: "merges the states"})
 	runs("alive", ruqi.RunQuery{States: []ruqi.RunState{ruqi.RunRunning, ruqi.RunQueued}}, planned{scan: fewAlive, sort: fewAlive})
@@ -145,7 +147,7 @@ func plannedStatements(t *testing.T) []planned {
 	runs("executed of a job", ruqi.RunQuery{Executed: true, Job: "x"}, planned{})
 	runs("executed of a name", ruqi.RunQuery{Executed: true, Name: "x", Offset: 100}, planned{sort: "merges the jobs of a name"})
 	runs("executed and bad", ruqi.RunQuery{Executed: true, States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunTimedOut, ruqi.RunCancelled, ruqi.RunLost}}, planned{sort: "merges the states"})
-	runs("started by hand", ruqi.RunQuery{Causes: []ruqi.Cause{ruqi.CauseManual, ruqi.CauseRetry}}, planned{sort: "merges the causes"})
+	runs("started by hand", ruqi.RunQuery{Causes: []ruqi.Cause{ruqi.CauseManual, ruqi.CauseRetry}}, planned{scan: fewAlive, sort: "merges the causes"})
 	runs("of a time", ruqi.RunQuery{From: &now, To: &now}, planned{scan: walk.scan, sort: "orders the rows of the time"})
 	for sort := range jobOrders {
 		sql, _, _, _, err := jobsQuery(ruqi.JobQuery{Sort: sort}, 50)
@@ -207,17 +209,29 @@ func TestPagesOfRareRunsHaveTheirIndex(t *testing.T) {
 	}
 }
 
+// leading are the first columns of indexes of runs: a condition that leaves the first one out walks the whole index.
+var leading = map[string]string{
+	"rq_run_alive_pkey": "id", "rq_run_alive_key": "job_id", "rq_run_cancel": "instance",
+	"rq_run_ended_pkey": "id", "rq_run_key": "nominal", "rq_run_job": "job_id",
+}
+
 // TestEveryStatementHasItsIndex reads the plans of all statements, on tables that are new and empty, as the
-// server's statistics show them for a while, and on full ones.
+// server's statistics show them for a while, on full ones, and where many runs were alive, and none when they were counted.
 func TestEveryStatementHasItsIndex(t *testing.T) {
 	s, err := Open(t.Context(), postgrestest.Shared(t).Schema(t), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	for _, state := range []string{"empty", "full"} {
-		if state == "full" {
+	for _, state := range []string{"empty", "full", "emptied"} {
+		switch state {
+		case "full":
 			fill(t, s, 20_000, 100_000)
+		case "emptied":
+			exec(t, s, `INSERT INTO rq_run (id, nominal, due, attempt, cause, state, job_id, job_name, task)
+				SELECT nextval('rq_run_id'), now(), now(), 1, 0, 1, 'job ' || n, 'name', 'task' FROM generate_series(1, 20000) n`)
+			exec(t, s, "DELETE FROM rq_run_alive")
+			exec(t, s, "VACUUM ANALYZE rq_run_alive")
 		}
 		conn, err := s.engine.Acquire(t.Context())
 		if err != nil {
@@ -232,6 +246,8 @@ func TestEveryStatementHasItsIndex(t *testing.T) {
 						if p.scan == "" && n.Relation != "rq_ledger" {
 							t.Errorf("it reads all of %s (%s %s)", n.Relation, n.Type, n.Index)
 						}
+					case n.isIndexScan() && p.scan == "" && leading[n.Index] != "" && !regexp.MustCompile(`\b`+leading[n.Index]+`\b`).MatchString(n.Cond):
+						t.Errorf("it walks all of %s for %s", n.Index, n.Cond)
 					case n.Type == "Sort":
 						if p.sort == "" {
 							t.Errorf("it sorts by %v", n.SortKey)
@@ -244,6 +260,46 @@ func TestEveryStatementHasItsIndex(t *testing.T) {
 			})
 		}
 		conn.Release()
+	}
+}
+
+// A walk over all jobs of a history goes in short statements: however many jobs there are, each ends long before the limit of a step.
+func TestAWalkOverAllJobsIsInShortStatements(t *testing.T) {
+	s, err := Open(t.Context(), postgrestest.Shared(t).Schema(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	const jobs = 2*walkJobs + 1000
+	fill(t, s, jobs, jobs)
+	h := &history{store: s, ctx: t.Context(), keep: 1}
+	if job, found, err := h.JobAfter(""); found || err != nil {
+		t.Errorf("where each job has one run, %q has more: %v", job, err)
+	}
+	exec(t, s, `INSERT INTO rq_run (id, nominal, due, finished, attempt, cause, state, job_id, job_name, task)
+		SELECT nextval('rq_run_id'), now(), now(), now(), 1, 0, 2, j, j, 'task' FROM unnest(ARRAY['job 1', 'job 9998', 'job 9999']) j`)
+	after := ""
+	for _, want := range []string{"job 1", "job 9998", "job 9999", ""} {
+		job, found, err := h.JobAfter(after)
+		if job != want || found != (want != "") || err != nil {
+			t.Errorf("after %q comes %q, %t, %v; want %q", after, job, found, err, want)
+		}
+		after = want
+	}
+	b := &pgx.Batch{}
+	var plans []struct{ Plan *planNode }
+	b.Queue("EXPLAIN (ANALYZE, FORMAT JSON) "+sqlJobAfter, "job 1", h.keep, walkJobs).QueryRow(func(row pgx.Row) error { return row.Scan(&plans) })
+	if err := s.look(t.Context(), s.engine, b); err != nil {
+		t.Fatal(err)
+	}
+	walked := 0.0
+	plans[0].Plan.walk(func(n *planNode) {
+		if n.Type == "Recursive Union" {
+			walked = n.Rows
+		}
+	})
+	if walked != walkJobs {
+		t.Errorf("one statement walks over %v jobs, want %d", walked, walkJobs)
 	}
 }
 

@@ -217,4 +217,8 @@ const theirs = `r.id >= v.id AND r.id <= v.id`
 // and walk it for each id.
 const stateIs = `state + 0 =`
 
+// named are the rows r, alive and ended, that have the ids $1, in their order. Each is looked for by itself: in a join the server would walk all rows that are
+// alive for each id, when its statistics show none.
+const named = `unnest($1::bigint[]) v (id) CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.id = v.id OFFSET 0) r`
+
 const sqlRunByID = `SELECT ` + runColumns + ` FROM rq_run r WHERE r.id = $1`
