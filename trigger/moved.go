@@ -247,7 +247,7 @@ func (s *sieve) lastOn(q *search, d daycal.Day, before int64) (last int64, ok bo
 	})
 	// The times of day that are earlier than before when they are moved to the day.
 	high := int64(dayMicros)
-	if before < s.zone.endOf(d) {
+	if before <= s.zone.endOf(d) {
 		t := floorSeconds(before)
 		span := s.zone.at(t)
 		high = before + span.off*microsecond - int64(d)*dayMicros

@@ -3,6 +3,7 @@ package trigger_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -126,7 +127,8 @@ func oracleSieve(fires []int64, loc *time.Location, held []*oracleDays, times ma
 		return slices.ContainsFunc(held, func(o *oracleDays) bool { return o.has(date) })
 	})
 	exists := remember(func(day int64) bool { return shows(time.Unix(day*86400, 0).UTC(), loc) })
-	target := remember(func(day int64) int64 { // where what is left out on a day goes; 0 for nowhere
+	const nowhere = math.MinInt64
+	target := remember(func(day int64) int64 { // where what is left out on a day goes
 		step := int64(1)
 		if otherwise == trigger.ElsePrevious {
 			step = -1
@@ -136,17 +138,17 @@ func oracleSieve(fires []int64, loc *time.Location, held []*oracleDays, times ma
 				return to
 			}
 		}
-		return 0
+		return nowhere
 	})
 	var all []int64
 	for _, t := range fires {
 		wall := wallOf(t, loc)
-		day := wall / 86400
+		day := int64(math.Floor(float64(wall) / 86400))
 		switch {
 		case (holds(day) || times[t]) == keeps:
 			all = append(all, t)
 		case otherwise != trigger.ElseSkip:
-			if to := target(day); to != 0 && to*86400 >= from-3*86400 && to*86400 <= until+3*86400 {
+			if to := target(day); to != nowhere && to*86400 >= from-3*86400 && to*86400 <= until+3*86400 {
 				all = append(all, showing(to*86400+wall-day*86400, loc))
 			}
 		}
@@ -175,6 +177,9 @@ func walkSeconds(t ruqi.Trigger, from, until int64) (list []int64) {
 		if !ok || next.Unix() > until {
 			return list
 		}
+		if !next.After(at) {
+			return append(list, math.MaxInt64) // and so on without end
+		}
 		list = append(list, next.Unix())
 		at = next
 	}
@@ -186,6 +191,9 @@ func walkBack(t ruqi.Stepper, from, until int64) (list []int64) {
 		if !ok || prev.Unix() <= from {
 			slices.Reverse(list)
 			return list
+		}
+		if !prev.Before(at) {
+			return append(list, math.MinInt64) // and so on without end
 		}
 		list = append(list, prev.Unix())
 		at = prev
@@ -328,6 +336,39 @@ func TestExceptAndOnlyAgreeWithTheOracle(t *testing.T) {
 		t.Run(fmt.Sprintf("%d %s %s", i, c.zone, c.expr), c.check)
 		if t.Failed() {
 			return
+		}
+	}
+}
+
+// TestMidnightIsSkipped is about gaps at midnight, before it and after it.
+func TestMidnightIsSkipped(t *testing.T) {
+	for _, gap := range []struct {
+		zone string
+		at   time.Time
+	}{
+		{"Asia/Pyongyang", time.Date(2018, 5, 4, 15, 0, 0, 0, time.UTC)},              // 23:30 became 24:00
+		{"Asia/Tehran", time.Date(1977, 3, 21, 19, 30, 0, 0, time.UTC)},               // 23:00 became 24:00
+		{"America/Nuuk", time.Date(2035, 3, 25, 1, 0, 0, 0, time.UTC)},                // 23:00 became 24:00
+		{"America/Sao_Paulo", time.Date(2018, 11, 4, 3, 0, 0, 0, time.UTC)},           // 00:00 became 01:00
+		{"America/Toronto", time.Date(1919, 3, 31, 4, 30, 0, 0, time.UTC)},            // 23:30 became 00:30
+		{"Pacific/Apia", time.Date(2011, 12, 30, 10, 0, 0, 0, time.UTC)},              // a day was left out
+		{"America/Argentina/San_Luis", time.Date(2007, 12, 30, 3, 0, 0, 0, time.UTC)}, // 00:00 became 01:00
+	} {
+		loc, err := trigger.LoadZone(gap.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if wallOf(gap.at.Unix()-1, loc)+1 >= wallOf(gap.at.Unix(), loc) {
+			t.Fatalf("%s has no gap at %v", gap.zone, gap.at)
+		}
+		for _, expr := range []string{"*/10 * * * *", "0,30 23 * * *", "0,30 0 * * *", "*/7 0,23 * * *", "0 12 * * *"} {
+			for _, instead := range []trigger.Else{trigger.ElseSkip, trigger.ElseNext, trigger.ElsePrevious} {
+				for away := -2; away <= 2; away++ {
+					held := &oracleDays{dates: map[string]bool{dateAt(gap.at.In(loc)).AddDate(0, 0, away).Format(dateOnly): true}}
+					c := oracleCase{zone: gap.zone, expr: expr, around: gap.at, held: []*oracleDays{held}, instead: instead, radius: 4}
+					t.Run(fmt.Sprint(gap.zone, expr, instead, away), c.check)
+				}
+			}
 		}
 	}
 }
