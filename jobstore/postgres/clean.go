@@ -144,6 +144,9 @@ func (h *history) tooOld(age time.Duration, limit int) (rows []sqlstore.Found, e
 // step, on a machine whose cores were busy.
 const walkJobs = 5000
 
+// Jobs are walked over, and their rows counted, in the history alone, by name: after many runs the index of those alive is full of entries
+// whose rows went on, and each step would pass over all that come after its job; with a condition on the state it would read
+// the rows, and not the index alone.
 const (
 	sqlLastRun  = `SELECT coalesce(max(id), 0) FROM rq_run`
 	sqlOpenJobs = `SELECT DISTINCT job_id FROM rq_run WHERE state < 2`
@@ -151,10 +154,10 @@ const (
 	sqlJobsSince = `SELECT j.job FROM (SELECT DISTINCT n.job_id AS job FROM (SELECT job_id FROM rq_run WHERE id > $1 OFFSET 0) n) j WHERE ` + crowded
 	// The last job that it walks over is told, too, for the next statement to go on from.
 	sqlJobAfter = `WITH RECURSIVE j (job, place) AS (
-	(SELECT job_id, 1 FROM rq_run WHERE job_id > $1 ORDER BY job_id LIMIT 1)
-	UNION ALL SELECT (SELECT n.job_id FROM rq_run n WHERE n.job_id > j.job ORDER BY n.job_id LIMIT 1), j.place + 1 FROM j WHERE j.job IS NOT NULL AND j.place < $3::int)
+	(SELECT job_id, 1 FROM rq_run_ended WHERE job_id > $1 ORDER BY job_id LIMIT 1)
+	UNION ALL SELECT (SELECT n.job_id FROM rq_run_ended n WHERE n.job_id > j.job ORDER BY n.job_id LIMIT 1), j.place + 1 FROM j WHERE j.job IS NOT NULL AND j.place < $3::int)
 	SELECT c.job, c.more FROM (SELECT j.job, j.place, ` + crowded + ` AS more FROM j WHERE j.job IS NOT NULL OFFSET 0) c WHERE c.more OR c.place = $3::int LIMIT 1`
-	crowded = `(SELECT count(*) FROM (SELECT FROM rq_run c WHERE c.job_id = j.job LIMIT $2::bigint + 1) n) > $2::bigint`
+	crowded = `(SELECT count(*) FROM (SELECT FROM rq_run_ended c WHERE c.job_id = j.job LIMIT $2::bigint + 1) n) > $2::bigint`
 )
 
 // LastRun implements sqlstore.History.

@@ -294,6 +294,9 @@ func TestAWalkOverAllJobsIsInShortStatements(t *testing.T) {
 	}
 	walked := 0.0
 	plans[0].Plan.walk(func(n *planNode) {
+		if n.Relation != "" && (n.Type != "Index Only Scan" || n.Index != "rq_run_job") {
+			t.Errorf("it reads %s by %s of %s", n.Relation, n.Type, n.Index)
+		}
 		if n.Type == "Recursive Union" {
 			walked = n.Rows
 		}
