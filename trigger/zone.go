@@ -230,6 +230,9 @@ func (z *zone) compute(era int64) *[]span {
 	from := earliest + era<<eraBits
 	to := from + 1<<eraBits
 	changes := zonetable.Changes(z.loc, from-margin, to+margin)
+	if era == 0 {
+		from -= margin // the first day begins before it where the clock is ahead of UTC
+	}
 	var spans []span
 	for i, c := range changes {
 		s := span{off: c.Offset, begin: c.At, before: c.Offset, end: to + margin, after: c.Offset}
