@@ -117,6 +117,25 @@ func TestAJobThatLooksIsEdited(t *testing.T) {
 	})
 }
 
+// What fires centuries from now is taken: it is not said never to fire.
+func TestWhatFiresCenturiesFromNowIsTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		far, err := trigger.Cron("0 0 12 1 1 ? 2600", trigger.CronOptions{Dialect: "quartz", Zone: time.UTC})
+		if err != nil {
+			t.Fatal(err)
+		}
+		noon := trigger.Crontab("TZ=UTC 0 12 * * *")
+		for id, one := range map[string]ruqi.Trigger{"alone": far, "any": trigger.Any(far), "all": trigger.All(far, noon), "only": trigger.Only(noon, trigger.Times(far))} {
+			job := w.add(ruqi.JobSpec{ID: id, Trigger: one, Task: ruqi.Do(nothing)})
+			if job.NextNominal == nil || !job.NextNominal.Equal(time.Date(2600, 1, 1, 12, 0, 0, 0, time.UTC)) {
+				t.Errorf("%s: it is %s (%s), next %v", id, job.State, job.StateReason, job.NextNominal)
+			}
+		}
+		w.stop()
+	})
+}
+
 // What may run on start is taken, and looked for further.
 func TestWhatRunsOnStartMayHaveNoFireTimeYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

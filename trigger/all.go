@@ -203,7 +203,16 @@ func (t *AllTrigger) next(q *search, after, limit int64) (int64, finding) {
 }
 
 // Prev returns the last instant strictly before the instant before at which all parts fire.
-func (t *AllTrigger) Prev(before time.Time) (time.Time, bool) { return searchPrev(t, t.zone, before) }
+func (t *AllTrigger) Prev(before time.Time) (time.Time, bool) {
+	at, ok, _ := searchPrev(t, t.zone, before)
+	return at, ok
+}
+
+// GaveUp reports of an instant before which Prev finds no fire time whether there may be one all the same, since the search for it was given up.
+func (t *AllTrigger) GaveUp(before time.Time) bool {
+	_, _, gaveUp := searchPrev(t, t.zone, before)
+	return gaveUp
+}
 
 // prev is next backwards.
 func (t *AllTrigger) prev(q *search, before, limit int64) (int64, finding) {

@@ -154,7 +154,16 @@ func (t *AnyTrigger) next(q *search, after, limit int64) (int64, finding) {
 }
 
 // Prev returns the last fire time of any part strictly before the instant before.
-func (t *AnyTrigger) Prev(before time.Time) (time.Time, bool) { return searchPrev(t, t.zone, before) }
+func (t *AnyTrigger) Prev(before time.Time) (time.Time, bool) {
+	at, ok, _ := searchPrev(t, t.zone, before)
+	return at, ok
+}
+
+// GaveUp reports of an instant before which Prev finds no fire time whether there may be one all the same, since the search for it was given up.
+func (t *AnyTrigger) GaveUp(before time.Time) bool {
+	_, _, gaveUp := searchPrev(t, t.zone, before)
+	return gaveUp
+}
 
 func (t *AnyTrigger) prev(q *search, before, limit int64) (int64, finding) {
 	if t.fault != nil {

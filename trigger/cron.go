@@ -277,7 +277,7 @@ func (t *CronTrigger) Count(after, until time.Time) int64 {
 		return 0
 	}
 	from := floorSeconds(clampMicros(after, false)) + 1
-	to := floorSeconds(clampMicros(until, false)) + 1
+	to := min(floorSeconds(clampMicros(until, false)), latest) + 1
 	if t.span.start != none {
 		from = max(from, ceilSeconds(t.span.start))
 	}

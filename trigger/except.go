@@ -84,7 +84,14 @@ func (t *ExceptTrigger) Search(after time.Time) (at, until time.Time, ok bool) {
 
 // Prev returns the last fire time strictly before the instant before.
 func (t *ExceptTrigger) Prev(before time.Time) (time.Time, bool) {
-	return searchPrev(t, t.zone, before)
+	at, ok, _ := searchPrev(t, t.zone, before)
+	return at, ok
+}
+
+// GaveUp reports of an instant before which Prev finds no fire time whether there may be one all the same, since the search for it was given up.
+func (t *ExceptTrigger) GaveUp(before time.Time) bool {
+	_, _, gaveUp := searchPrev(t, t.zone, before)
+	return gaveUp
 }
 
 // Count returns how many fire times lie in (after, until]; negative when they are too many to count one by one, as they are only

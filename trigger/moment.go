@@ -267,12 +267,12 @@ func fromTime(t time.Time) (micros int64, ok bool) {
 }
 
 // clampMicros is fromTime for questions: a time outside the years 1 to 9999
-// becomes the nearest bound. up rounds a fraction of a microsecond up.
+// becomes the nearest instant outside, so that all those inside are after, or before, it. up rounds a fraction of a microsecond up.
 func clampMicros(t time.Time, up bool) int64 {
 	s := t.Unix()
 	switch {
 	case s < earliest:
-		return earliest * microsecond
+		return earliest*microsecond - 1
 	case s > latest:
 		return (latest + 1) * microsecond
 	}

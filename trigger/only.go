@@ -78,7 +78,16 @@ func (t *OnlyTrigger) Search(after time.Time) (at, until time.Time, ok bool) {
 }
 
 // Prev returns the last fire time strictly before the instant before.
-func (t *OnlyTrigger) Prev(before time.Time) (time.Time, bool) { return searchPrev(t, t.zone, before) }
+func (t *OnlyTrigger) Prev(before time.Time) (time.Time, bool) {
+	at, ok, _ := searchPrev(t, t.zone, before)
+	return at, ok
+}
+
+// GaveUp reports of an instant before which Prev finds no fire time whether there may be one all the same, since the search for it was given up.
+func (t *OnlyTrigger) GaveUp(before time.Time) bool {
+	_, _, gaveUp := searchPrev(t, t.zone, before)
+	return gaveUp
+}
 
 // Count returns how many fire times lie in (after, until]; negative when they are too many to count one by one, as they are only
 // where fire times are moved or held against another trigger.

@@ -19,8 +19,8 @@ const (
 	maxSearches = 20
 	// maxCounted is how many fire times are counted one by one before Count gives up.
 	maxCounted = 10_000
-	// searchSeconds is how far a search looks: the 400 years after which dates and weekdays repeat. searchMicros is the same
-	// in microseconds.
+	// searchSeconds is how far a search looks: the 400 years after which dates and weekdays repeat. It looks further where years, dates or starts
+	// that are named come then (see farAfter). searchMicros is the same in microseconds.
 	searchSeconds = 146097 * daySeconds
 	searchMicros  = searchSeconds * microsecond
 )
@@ -230,8 +230,14 @@ func backward(c composite, from, limit int64) (at int64, is finding) {
 func searchOnce(c composite, z *zone, after time.Time) (at, until time.Time, ok bool) {
 	from := clampMicros(after, false)
 	limit := from + searchMicros
-	switch found, is := onward(c, from, limit); {
-	case is == fires && found <= limit:
+	found, is := onward(c, from, limit)
+	if is == upTo && found >= limit {
+		if limit = farAfter(c, from); found < limit {
+			found, is = onward(c, found, limit)
+		}
+	}
+	switch {
+	case is == fires:
 		return z.timeMicro(found), time.Time{}, true
 	case is == upTo && found < limit:
 		return time.Time{}, z.timeMicro(found), false
@@ -239,48 +245,80 @@ func searchOnce(c composite, z *zone, after time.Time) (at, until time.Time, ok 
 	return time.Time{}, time.Time{}, false
 }
 
+// farAfter returns up to where there must be no fire time after an instant before it is said that there is none: 400 years after all that is unlike
+// what comes then.
+func farAfter(t ruqi.Trigger, from int64) int64 {
+	return min(max(from, unlike(t).to), always.to) + searchMicros
+}
+
+// farBefore is farAfter backwards.
+func farBefore(t ruqi.Trigger, from int64) int64 {
+	return max(min(from, unlike(t).from), always.from) - searchMicros
+}
+
 // searchNext answers Next of a trigger that is made of others.
 func searchNext(c composite, z *zone, after time.Time) (time.Time, bool) {
-	from := clampMicros(after, false)
-	limit := from + searchMicros
+	start := clampMicros(after, false)
+	from, limit := start, start+searchMicros
 	for range maxSearches {
 		at, is := onward(c, from, limit)
 		switch {
-		case is == fires && at <= limit:
+		case is == fires:
 			return z.timeMicro(at), true
 		case is != upTo || at <= from:
 			return time.Time{}, false
+		case at >= limit:
+			if limit = farAfter(c, start); at >= limit {
+				return time.Time{}, false
+			}
 		}
 		from = at
 	}
 	return time.Time{}, false
 }
 
-// searchPrev is searchNext backwards.
-func searchPrev(c composite, z *zone, before time.Time) (time.Time, bool) {
-	from := clampMicros(before, true)
-	limit := from - searchMicros
+// searchPrev is searchNext backwards. It also tells whether there may be a fire time that was not found.
+func searchPrev(c composite, z *zone, before time.Time) (at time.Time, ok, gaveUp bool) {
+	start := clampMicros(before, true)
+	from, limit := start, start-searchMicros
 	for range maxSearches {
 		at, is := backward(c, from, limit)
 		switch {
-		case is == fires && at >= limit:
-			return z.timeMicro(at), true
-		case is != upTo || at >= from:
-			return time.Time{}, false
+		case is == fires:
+			return z.timeMicro(at), true, false
+		case is != upTo:
+			return time.Time{}, false, false
+		case at >= from:
+			return time.Time{}, false, true
+		case at <= limit:
+			if limit = farBefore(c, start); at <= limit {
+				return time.Time{}, false, false
+			}
 		}
 		from = at
 	}
-	return time.Time{}, false
+	return time.Time{}, false, true
 }
 
 // mayFire reports whether a trigger fires after the instant, or has fired before: yes when the questions are used up.
 func (q *search) mayFire(t ruqi.Trigger, at time.Time) bool {
-	from := clampMicros(at, false)
-	if reached, is := q.next(t, from, from+searchMicros); is == fires || is == upTo && reached < from+searchMicros {
+	start := clampMicros(at, false)
+	limit := start + searchMicros
+	reached, is := q.next(t, start, limit)
+	if is == upTo && reached >= limit {
+		limit = farAfter(t, start)
+		reached, is = q.next(t, reached, limit)
+	}
+	if is == fires || is == upTo && reached < limit {
 		return true
 	}
-	reached, is := q.prev(t, from+1, from-searchMicros)
-	return is == fires || is == upTo && reached > from-searchMicros
+	limit = start - searchMicros
+	reached, is = q.prev(t, start+1, limit)
+	if is == upTo && reached <= limit {
+		limit = farBefore(t, start)
+		reached, is = q.prev(t, reached, limit)
+	}
+	return is == fires || is == upTo && reached > limit
 }
 
 // searchCount answers Count of a trigger that is made of others.

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -37,7 +38,7 @@ func loadZone(name string) (*zone, error) {
 		return utc, nil
 	}
 	if !plausible(name) {
-		return nil, ruqi.Invalid("", name, "tz: %q is not an IANA zone name such as Europe/Berlin or UTC", clip(name))
+		return nil, ruqi.Invalid("", name, "tz: %q is not an IANA zone name such as Europe/Berlin or UTC%s", clip(name), nearZone(name))
 	}
 	zones.Lock()
 	defer zones.Unlock()
@@ -46,7 +47,7 @@ func loadZone(name string) (*zone, error) {
 	}
 	loc, err := time.LoadLocation(name)
 	if err != nil {
-		return nil, ruqi.Invalid("", name, "tz: there is no zone %q; names are those of the IANA database, such as Europe/Berlin or UTC%s", clip(name), inCase(name))
+		return nil, ruqi.Invalid("", name, "tz: there is no zone %q; names are those of the IANA database, such as Europe/Berlin or UTC%s", clip(name), nearZone(name))
 	}
 	z := newZone(loc)
 	if zones.byName == nil {
@@ -54,6 +55,35 @@ func loadZone(name string) (*zone, error) {
 	}
 	zones.byName[name] = z
 	return z, nil
+}
+
+// nearZone asks whether a zone was meant whose name is near a wrong one.
+func nearZone(name string) string {
+	if len(name) > longestZone {
+		return ""
+	}
+	if plausible(name) {
+		if right := inCase(name); right != "" {
+			return right
+		}
+	}
+	digits := digitsOf(name)
+	return object.DidYouMean(name, slices.DeleteFunc(slices.Clone(zonetable.Names()), func(known string) bool {
+		// CST is none of CET and EST, and GMT+8 not GMT+0.
+		return len(known) < shortestMeant || digitsOf(known) != digits
+	})...)
+}
+
+// shortestMeant is the length of the shortest name that is offered: shorter ones are nearer to other abbreviations than to their misspellings.
+const shortestMeant = 5
+
+func digitsOf(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < '0' || r > '9' {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // inCase asks whether a zone was meant that differs from the name in the case of its letters: europe/berlin, utc.
@@ -200,6 +230,9 @@ func (z *zone) compute(era int64) *[]span {
 	from := earliest + era<<eraBits
 	to := from + 1<<eraBits
 	changes := zonetable.Changes(z.loc, from-margin, to+margin)
+	if era == 0 {
+		from -= margin // the first day begins before it where the clock is ahead of UTC
+	}
 	var spans []span
 	for i, c := range changes {
 		s := span{off: c.Offset, begin: c.At, before: c.Offset, end: to + margin, after: c.Offset}

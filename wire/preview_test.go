@@ -84,3 +84,31 @@ func TestAnExplanationTellsThatASearchWasGivenUp(t *testing.T) {
 		t.Errorf("%+v", shape)
 	}
 }
+
+// What fires in a year far away is shown, alone and among others, and nothing says that it never does.
+func TestAPreviewShowsWhatIsCenturiesAway(t *testing.T) {
+	far, err := trigger.Cron("0 0 12 1 1 ? 2600", trigger.CronOptions{Dialect: "quartz", Zone: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, want := time.Date(2026, 11, 30, 0, 0, 0, 0, time.UTC), time.Date(2600, 1, 1, 12, 0, 0, 0, time.UTC)
+	for what, one := range map[string]ruqi.Trigger{
+		"alone": far, "any": trigger.Any(far), "all": trigger.All(far, trigger.Crontab("TZ=UTC 0 12 * * *")), "only": trigger.Only(trigger.Crontab("TZ=UTC 0 12 * * *"), trigger.Times(far)),
+	} {
+		preview, err := wire.NewPreview(t.Context(), one, time.UTC, wire.PreviewQuestion{From: from, N: 1, Previous: 1, At: &from, Why: true})
+		if err != nil || len(preview.Times) != 1 || !preview.Times[0].Equal(want) || len(preview.Warnings) != 0 {
+			t.Errorf("%s: %v, warnings %q, %v", what, preview.Times, preview.Warnings, err)
+			continue
+		}
+		if e := preview.Explanation; e.After == nil || !e.After.Equal(want) || e.Before != nil || e.BeforeGivenUp || e.SearchedTo != nil {
+			t.Errorf("%s: it is explained by %+v", what, e)
+		}
+		if got := wire.WhyNone(one, from, nil, true); got != "no fire time before 2026-11-30T00:00:00Z: the first one is 2600-01-01T12:00:00Z" {
+			t.Errorf("%s: why none before: %q", what, got)
+		}
+		after := want.Add(time.Second)
+		if got := wire.WhyNone(one, after, nil, false); got != "it has ended: its last fire time was 2600-01-01T12:00:00Z" {
+			t.Errorf("%s: why none after: %q", what, got)
+		}
+	}
+}

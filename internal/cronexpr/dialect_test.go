@@ -374,3 +374,14 @@ func TestFarYearsAreFound(t *testing.T) {
 		t.Errorf("before the year 10000 comes %v %v, want 1971", at, ok)
 	}
 }
+
+func TestYearsAreTheFirstAndTheLastThatAreNamed(t *testing.T) {
+	for text, want := range map[string][2]int{
+		"0 0 12 1 1 ? 2600": {2600, 2600}, "0 0 12 1 1 ? 2031-2044/3,2090": {2031, 2090}, "0 0 12 1 1 ? 2050,1999": {1999, 2050}, "0 0 12 1 1 ? *": {}, "0 0 12 1 1 ?": {},
+	} {
+		first, last, named := parse(t, "quartz", text).Years()
+		if first != want[0] || last != want[1] || named != (want[0] > 0) {
+			t.Errorf("%s: %d to %d, %t", text, first, last, named)
+		}
+	}
+}

@@ -108,6 +108,16 @@ func (e *Expr) Horizon() int64 {
 	return cycleDays * daySeconds
 }
 
+// Years returns the first and the last year that the expression names; named is false where it fires in all.
+func (e *Expr) Years() (first, last int, named bool) {
+	if e.years == nil {
+		return 0, 0, false
+	}
+	first, _ = e.years.next(minYear)
+	last, _ = e.years.prev(maxYear)
+	return first, last, true
+}
+
 // spread repeats the weekdays of dow over the days 1-31 of a month whose first
 // day is the weekday first.
 func spread(dow uint8, first int) uint32 {

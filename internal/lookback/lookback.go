@@ -62,9 +62,17 @@ type Searcher interface {
 // reach is how many years back is searched: after as many dates and weekdays repeat.
 const reach = 400
 
+// A Knower knows itself what GaveUp asks.
+type Knower interface {
+	GaveUp(before time.Time) bool
+}
+
 // GaveUp reports of a trigger that has answered that it has no time before an instant whether it may have one all the same: one that searches
-// may have given up. It is asked once, for the first time from 400 years before. Of one that is no Searcher an answer is final.
+// may have given up. A Knower says it; another Searcher is asked once, for the first time from 400 years before. Of one that is neither an answer is final.
 func GaveUp(t any, before time.Time) bool {
+	if k, ok := t.(Knower); ok {
+		return k.GaveUp(before)
+	}
 	s, ok := t.(Searcher)
 	if !ok {
 		return false

@@ -75,6 +75,14 @@ func (s searcher) Search(after time.Time) (at, until time.Time, ok bool) {
 	return at, time.Time{}, ok
 }
 
+// knower says itself whether it gave up.
+type knower struct {
+	searcher
+	gaveUp bool
+}
+
+func (k knower) GaveUp(time.Time) bool { return k.gaveUp }
+
 func TestGaveUp(t *testing.T) {
 	at := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
 	const years = 366 * 24 * time.Hour
@@ -87,6 +95,8 @@ func TestGaveUp(t *testing.T) {
 		"one that is searched to half the way": {searcher{times{at.Add(time.Hour)}, 200 * years}, true},
 		"one that has none before":             {searcher{times{at.AddDate(-500, 0, 0), at}, math.MaxInt64}, false},
 		"one that has none at all":             {searcher{}, false},
+		"one that knows that it gave up":       {knower{searcher{}, true}, true},
+		"one that knows that it did not":       {knower{searcher{times{at.AddDate(-200, 0, 0)}, 290 * years}, false}, false},
 	} {
 		if got := lookback.GaveUp(c.trigger, at); got != c.want {
 			t.Errorf("%s: %v", what, got)

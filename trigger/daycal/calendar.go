@@ -184,6 +184,16 @@ func (c *Calendar) PrevOut(before Day) (d Day, ok bool) {
 	return downTo(c.days.prev(min(before, Last+1)-1, false))
 }
 
+// Irregular returns the first and the last day of the shortest stretch outside of which the days of the calendar come again every 400 years: that of
+// the single dates, and of the years that rules begin and end in. ok is false when there is none.
+func (c *Calendar) Irregular() (first, last Day, ok bool) {
+	line := c.days.line
+	if len(line) < 2 {
+		return 0, 0, false
+	}
+	return line[1].from - 1, line[len(line)-1].from, true
+}
+
 func upTo(d Day) (Day, bool) {
 	if d > Last {
 		return 0, false
