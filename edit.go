@@ -341,8 +341,8 @@ func (s *Scheduler) settle(rec *JobRecord, now time.Time, reason string) []Run {
 	spec, err := s.specOf(rec)
 	if err != nil {
 		spec = nil
-	} else if all, err := dueSafely(unjittered(spec), plain, now); err == nil && (all.count() > 1 || first.isLook()) {
-		return rowOf(rec, spec, &all, reason)
+	} else if all := dueSafely(unjittered(spec), plain, now); all.count() > 1 || first.isLook() {
+		return rowOf(rec, spec, &all, now, reason)
 	}
 	if first.isLook() {
 		return nil
@@ -350,39 +350,47 @@ func (s *Scheduler) settle(rec *JobRecord, now time.Time, reason string) []Run {
 	return []Run{newRun(rec, spec, CauseSchedule, *first, RunMissed, reason)}
 }
 
-// rowOf makes one row for all fires, none where there are none.
-func rowOf(rec *JobRecord, spec *JobSpec, all *fires, reason string) []Run {
+// rowOf makes one row for all fires up to now, none where there are none.
+func rowOf(rec *JobRecord, spec *JobSpec, all *fires, now time.Time, reason string) []Run {
 	if all.count() == 0 {
 		return nil
 	}
-	from, last := all.olderFrom, fire{all.olderTo, all.olderTo}
-	if n := len(all.newest); n > 0 {
-		last = all.newest[n-1]
-		if all.older == 0 {
-			from = all.newest[0].nominal
-		}
+	from, last := all.ends()
+	if all.atLeast || all.next != nil && !all.next.due.After(now) {
+		reason = joinReason(reason, fmt.Sprintf("at least %d fires: to count on took too long", all.count()))
 	}
-	row := newRun(rec, spec, CauseSchedule, last, RunMissed, reason)
+	row := newRun(rec, spec, CauseSchedule, fire{last, last}, RunMissed, reason)
 	row.fold(all.count()-1, from)
 	return []Run{row}
 }
 
-// dueSafely is dueFires for a trigger that may panic: a job must be removable all the same.
-func dueSafely(spec *JobSpec, first fire, now time.Time) (all fires, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("its trigger panicked: %v", p)
+// settlePatience bounds the time in which fires are looked for whose job is taken away: the job is locked meanwhile.
+const settlePatience = time.Second
+
+// dueSafely is dueFires for a trigger that may panic or break its law: a job must be removable all the same. No claim is to come, so it goes on
+// where that would leave the rest for the next one. What it has found when it cannot go on is returned.
+func dueSafely(spec *JobSpec, first fire, now time.Time) (all fires) {
+	defer func() { _ = recover() }() // what was found until then counts
+	begin := time.Now()
+	for all.next = &first; all.next != nil && !all.next.due.After(now) && time.Since(begin) < settlePatience; {
+		from := *all.next
+		if from.isLook() {
+			found, ok, err := nextFire(spec, from.due)
+			if err != nil {
+				break
+			}
+			if all.next = nil; ok {
+				all.next = &found
+			}
+			continue
 		}
-	}()
-	const most = 200 // searches: a second
-	for n := 0; n < most && first.isLook() && !first.due.After(now); n++ {
-		found, ok, err := nextFire(spec, first.due)
-		if err != nil || !ok {
-			return fires{}, err
+		more, err := dueFires(spec, from, now, 1)
+		all.follow(more)
+		if err != nil || more.atLeast {
+			break
 		}
-		first = found
 	}
-	return dueFires(spec, first, now, 1)
+	return all
 }
 
 // unjittered is the definition as its trigger alone sees it: a fire whose time has come counts, also
