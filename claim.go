@@ -70,7 +70,7 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 		}
 		wait := pollEvery
 		looked = time.Now()
-		claimed, _, err := s.claim(ctx)
+		claimed, _, _, err := s.claim(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -126,13 +126,14 @@ func aimed(claimed *Claimed) bool {
 	return claimed.Next != nil && claimed.Next.After(claimed.Now) && claimed.Next.Sub(claimed.Now) < pollEvery
 }
 
-// claim makes one step: it takes what is due within the free slots, and starts it.
-func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
+// claim makes one step: it takes what is due within the free slots, and starts it. Jobs that it could do nothing about, and that may have stood
+// in the way of others, are returned as passed; the next claims leave them aside.
+func (s *Scheduler) claim(ctx context.Context) (claimed Claimed, started []*activeRun, passed []string, err error) {
 	select {
 	case s.claiming <- struct{}{}:
 		defer func() { <-s.claiming }()
 	case <-ctx.Done():
-		return Claimed{}, nil, context.Cause(ctx)
+		return Claimed{}, nil, nil, context.Cause(ctx)
 	}
 	owner := s.lease.owner()
 	request := ClaimRequest{Owner: owner, Needs: *s.needs.Load(), Except: append(s.unread.ids(), s.outage.aside()...), Limit: claimLimit}
@@ -144,7 +145,7 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 		s.outage.on = true
 	}
 	asked := time.Now()
-	claimed, err := s.store.Claim(ctx, request, func(now time.Time, due []Due) []Plan {
+	claimed, err = s.store.Claim(ctx, request, func(now time.Time, due []Due) []Plan {
 		decided = s.decide(now, due, request.Slots, s.outage.unsettled(now))
 		return decided.plans
 	})
@@ -160,7 +161,7 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 			s.doubt.Store(true)
 			s.log.Warn("claim failed", "error", err)
 		}
-		return Claimed{}, nil, err
+		return Claimed{}, nil, nil, err
 	}
 	if len(decided.broken) > 0 && s.calendarsMoved(ctx) { // they may be readable by now
 		decided.outdated = slices.AppendSeq(decided.outdated, maps.Keys(decided.broken))
@@ -173,6 +174,7 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 		s.follower.ask(decided.outdated)
 		decided.waits = append(decided.waits, decided.outdated...)
 	}
+	passed = slices.AppendSeq(slices.Clone(decided.waits), maps.Keys(decided.broken))
 	if s.outage.on {
 		s.outage.on, s.outage.upTo, s.outage.over = false, claimed.Now, time.Now().Add(settleFor)
 	}
@@ -185,7 +187,6 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 	if s.setBack = s.setBack || jump < 0; s.setBack { // a failover, which sets clocks back, is when the store is away
 		s.setBack = !s.reanchorAll(ctx) || !s.hastenAll(ctx, claimed.Now)
 	}
-	var started []*activeRun
 	if s.lease.holds(owner) {
 		started = s.dispatch(owner, &claimed)
 	} else if len(claimed.Runs) > 0 {
@@ -196,7 +197,7 @@ func (s *Scheduler) claim(ctx context.Context) (Claimed, []*activeRun, error) {
 	if len(claimed.Cancel) > 0 {
 		s.cancelAsked(ctx, claimed.Cancel)
 	}
-	return claimed, started, nil
+	return claimed, started, passed, nil
 }
 
 // emitFinished tells of the plans that ended their jobs, as far as they have landed: the store may have refused one, or have begun anew
@@ -325,7 +326,7 @@ func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int, unset
 	d := decisions{plans: make([]Plan, 0, len(due))}
 	begin := time.Now()
 	for i := range due {
-		if len(d.plans) > 0 && time.Since(begin) > walkPatience { // the rest is for the next claim
+		if i > 0 && time.Since(begin) > walkPatience { // the rest is for the next claim
 			break
 		}
 		job := &due[i].Job

@@ -64,6 +64,37 @@ type fires struct {
 // count returns how many fires are due.
 func (f *fires) count() int64 { return f.older + int64(len(f.newest)) }
 
+// ends returns the first and the last of them; there is one.
+func (f *fires) ends() (first, last time.Time) {
+	first, last = f.olderFrom, f.olderTo
+	if n := len(f.newest); n > 0 {
+		last = f.newest[n-1].nominal
+		if f.older == 0 {
+			first = f.newest[0].nominal
+		}
+	}
+	return first, last
+}
+
+// follow puts later ones behind those that are there, which all count as older then.
+func (f *fires) follow(later fires) {
+	if later.count() > 0 && f.count() > 0 {
+		before := f.count()
+		first, last := f.ends()
+		if later.older == 0 {
+			later.olderTo = last
+		}
+		later.olderFrom = first
+		later.older += before
+	}
+	if later.count() == 0 {
+		f.next = later.next
+		return
+	}
+	later.atLeast = later.atLeast || f.atLeast
+	*f = later
+}
+
 // dueFires collects the fires of a job from the stored next one up to now, the newest limit
 // of them one by one. It is pure, but for how long it may take; the error says that the trigger breaks its law.
 func dueFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error) {
@@ -147,7 +178,8 @@ func stepBack(f *fires, trigger Stepper, spec *JobSpec, first fire, now time.Tim
 }
 
 // walkFires keeps the newest limit fires while it walks; after walkLimit steps, or walkPatience, it gives
-// up, counts all it saw as older, and goes on from now.
+// up, counts all it saw as older, and goes on from now. A time to look again that comes after walkPatience is where it ends: the rest is for
+// the next claim.
 func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error) {
 	ring := make([]fire, 0, limit)
 	seen := int64(0)
@@ -163,6 +195,9 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 		}
 		seen++
 		next, ok, err := fireAfter(spec, current.nominal)
+		if ok && next.isLook() && next.due.After(current.nominal) && !next.due.After(now) && time.Since(begin) < walkPatience {
+			next, ok, err = lookOn(spec, next.due, now)
+		}
 		if err != nil {
 			return fires{}, err
 		}

@@ -301,13 +301,13 @@ func (s *Scheduler) endTick() error {
 }
 
 func (s *Scheduler) tick(ctx context.Context) (int, error) {
-	total := 0
+	total, seen := 0, map[string]bool{}
 	var first time.Time
 	if err := s.follow(ctx); err != nil {
 		return 0, err
 	}
 	for {
-		claimed, started, err := s.claim(ctx)
+		claimed, started, passed, err := s.claim(ctx)
 		if err != nil {
 			return total, err
 		}
@@ -315,6 +315,10 @@ func (s *Scheduler) tick(ctx context.Context) (int, error) {
 			first = claimed.Now
 		}
 		inTime := len(claimed.Jobs) > 0 && len(started) == 0 // only non-runs: more may be due
+		for _, id := range passed {                          // nor do those that nothing can be done about keep others from it
+			inTime = inTime || !seen[id]
+			seen[id] = true
+		}
 		for _, run := range started {
 			inTime = inTime || !run.run.Due.After(first)
 			select {

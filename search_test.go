@@ -89,6 +89,26 @@ func TestFiresThatWereNotLookedForAreSettled(t *testing.T) {
 	})
 }
 
+// So has who takes it away that was away itself since long before the silence, when the fires are too many to be counted at once.
+func TestFiresBeforeAndAfterASilenceAreSettled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, ruqi.Options{})
+		time.Sleep(20*time.Hour - time.Second)
+		w.add(ruqi.JobSpec{ID: "j", Trigger: butADay(), Task: ruqi.Do(nothing)})
+		time.Sleep(28*time.Hour + 5*time.Second)
+		if _, err := w.s.PauseJob(t.Context(), "j"); err != nil {
+			t.Fatal(err)
+		}
+		const due = 4*3600 + 5
+		all := runs(t, w.s, "j")
+		if len(all) != 1 || all[0].State != ruqi.RunMissed || all[0].Coalesced != due-1 ||
+			!all[0].CoalescedFrom.Equal(time.Date(2000, 1, 1, 20, 0, 0, 0, time.UTC)) || !all[0].Nominal.Equal(time.Date(2000, 1, 3, 0, 0, 4, 0, time.UTC)) {
+			t.Errorf("of %d fires the history is %v", due, all)
+		}
+		w.stop()
+	})
+}
+
 // Resumed in the silence, or with a new policy, it looks on; so does one that is replaced by itself.
 func TestAJobThatLooksIsEdited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -118,7 +118,7 @@ func explain(err error) (sentence string, again bool) {
 	case errors.As(err, &connect):
 		return "cannot be reached: see that the server runs, that the address is right and that no firewall stands between", true
 	case errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF),
-		errors.Is(err, net.ErrClosed), errors.Is(err, context.DeadlineExceeded), pgconn.SafeToRetry(err), pgconn.Timeout(err):
+		errors.Is(err, net.ErrClosed), errors.Is(err, pgconn.ErrConnClosed), errors.Is(err, context.DeadlineExceeded), pgconn.SafeToRetry(err), pgconn.Timeout(err):
 		return "does not answer", true
 	}
 	return "", false
