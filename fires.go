@@ -154,7 +154,12 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 	current, more := first, true
 	var lastOlder time.Time
 	begin := time.Now()
-	for more && !current.isLook() && !current.due.After(now) && seen < walkLimit && (seen < int64(limit) || seen%16 > 0 || time.Since(begin) < walkPatience) {
+	// Mostly a step takes about as long as to read the clock, which is done each few steps; one through times to look may take a tenth of a
+	// second.
+	const few = 16
+	searched := false
+	for more && !current.isLook() && !current.due.After(now) && seen < walkLimit &&
+		(seen < int64(limit) || seen%few > 0 && !searched || time.Since(begin) < walkPatience) {
 		if len(ring) < limit {
 			ring = append(ring, current)
 		} else {
@@ -163,6 +168,9 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 		}
 		seen++
 		next, ok, err := fireAfter(spec, current.nominal)
+		if searched = ok && next.isLook() && !next.due.After(now); searched {
+			next, ok, err = lookOn(spec, next.due, now)
+		}
 		if err != nil {
 			return fires{}, err
 		}
