@@ -178,15 +178,19 @@ func stepBack(f *fires, trigger Stepper, spec *JobSpec, first fire, now time.Tim
 }
 
 // walkFires keeps the newest limit fires while it walks; after walkLimit steps, or walkPatience, it gives
-// up, counts all it saw as older, and goes on from now. A time to look again that comes after walkPatience is where it ends: the rest is for
-// the next claim.
+// up, counts all it saw as older, and goes on from now. It looks on at times to look again between them.
 func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error) {
 	ring := make([]fire, 0, limit)
 	seen := int64(0)
 	current, more := first, true
 	var lastOlder time.Time
 	begin := time.Now()
-	for more && !current.isLook() && !current.due.After(now) && seen < walkLimit && (seen < int64(limit) || seen%16 > 0 || time.Since(begin) < walkPatience) {
+	// Mostly a step takes about as long as to read the clock, which is done each few steps; one through times to look may take a tenth of a
+	// second.
+	const few = 16
+	searched := false
+	for more && !current.isLook() && !current.due.After(now) && seen < walkLimit &&
+		(seen < int64(limit) || seen%few > 0 && !searched || time.Since(begin) < walkPatience) {
 		if len(ring) < limit {
 			ring = append(ring, current)
 		} else {
@@ -195,7 +199,7 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 		}
 		seen++
 		next, ok, err := fireAfter(spec, current.nominal)
-		if ok && next.isLook() && next.due.After(current.nominal) && !next.due.After(now) && time.Since(begin) < walkPatience {
+		if searched = ok && next.isLook() && next.due.After(current.nominal) && !next.due.After(now); searched {
 			next, ok, err = lookOn(spec, next.due, now)
 		}
 		if err != nil {

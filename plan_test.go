@@ -289,6 +289,8 @@ func TestWhatWasNotFoundIsLookedForAgain(t *testing.T) {
 			[]string{"running +0 +2 from -2"}, at(time.Minute), time.Minute, JobActive},
 		{"a look that finds more than are caught up with", patient{grid{step: time.Minute}, time.Hour}, nil, -150*time.Minute - time.Second,
 			[]string{"missed -100 +50 from -150", "running +0 +99 from -99"}, at(time.Minute), time.Minute, JobActive},
+		{"more fires with times to look between them than are caught up with", patient{hour, 10 * time.Minute}, at(-120 * time.Hour), -120 * time.Hour,
+			[]string{"missed -6000 +20 from -7200", "running +0 +99 from -5940"}, nil, 10 * time.Minute, JobActive},
 		{"a look that finds the last", patient{grid{step: time.Hour, end: noon}, time.Hour}, nil, -time.Minute, []string{"running +0"}, nil, 0, JobFinished},
 		{"a look that finds the end", patient{grid{step: time.Hour, end: noon}, 2 * time.Hour}, nil, 0, nil, nil, 0, JobFinished},
 	} {
@@ -456,6 +458,31 @@ func TestAWalkEndsAfterAWhile(t *testing.T) {
 			case limit == 1000 && (len(all.newest) < 2 || len(all.newest) == limit || all.next == nil || all.next.nominal.Sub(all.newest[len(all.newest)-1].nominal) != time.Minute):
 				t.Errorf("limit %d: %d of them, then %v", limit, len(all.newest), all.next)
 			}
+		}
+	})
+}
+
+// slowPatient is a patient grid whose every search takes a while.
+type slowPatient struct{ patient }
+
+func (s slowPatient) Search(after time.Time) (at, until time.Time, ok bool) {
+	time.Sleep(5 * time.Millisecond)
+	return s.patient.Search(after)
+}
+
+// So it does where each step is of many searches, of a job of which all but the newest fire is missed.
+func TestAWalkOfManySearchesEndsAfterAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := noon.Add(-30 * 24 * time.Hour)
+		trigger := slowPatient{patient{grid{step: time.Hour}, 4 * time.Minute}} // 15 searches a step, 75 ms
+		spec := &JobSpec{ID: "j", Trigger: trigger, Task: textTask{}, Policy: Policy{}.WithDefaults()}
+		begin := time.Now()
+		all, err := dueFires(spec, fire{first, first}, noon, 1)
+		if took := time.Since(begin); err != nil || took > 600*time.Millisecond { // of 54 s; the first fire is looked at twice
+			t.Errorf("%v, after %v", err, took)
+		}
+		if !all.atLeast || all.older < 2 || all.next == nil || !all.next.isLook() || !all.next.due.After(noon) {
+			t.Errorf("at least %d older ones, %t, then %v", all.older, all.atLeast, all.next)
 		}
 	})
 }

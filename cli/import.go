@@ -174,14 +174,16 @@ func (a *app) importJobs(ctx context.Context, files []string, found kubernetes.R
 		}
 	}
 	if !dryRun && len(definitions) > 0 {
+		var unprinted error
 		if outcomes != nil {
-			failed = errors.Join(failed, a.printChanged(jobs, done...))
+			unprinted = a.printChanged(jobs, done...)
 		}
-		if failed != nil && outcomes != nil {
+		err := errors.Join(failed, unprinted)
+		if err != nil && outcomes != nil {
 			a.say("%s", summary(outcomes, failed))
 		}
-		if failed != nil {
-			return failed
+		if err != nil {
+			return err
 		}
 	}
 	switch {

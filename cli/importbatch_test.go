@@ -3,7 +3,9 @@
 package cli_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -11,6 +13,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/ruqi-dev/ruqi/cli"
 )
 
 // A request for each job would be most of the work.
@@ -185,3 +189,24 @@ func TestATableDoesNotTakeTheJobsOfAnother(t *testing.T) {
 		t.Errorf("a file in its place: %+v", got)
 	}
 }
+
+// A full disk is no failure of the service: which jobs are in is known.
+func TestAnImportWhoseOutputIsNotTakenLeavesNothingUnknown(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	job := "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: nightly}\nspec: {schedule: '0 1 * * *', jobTemplate: {spec: {template: {spec: {containers: [{name: c, image: x, command: ['true']}]}}}}}\n"
+	for _, args := range [][]string{{"k8s", tableOf(t, "jobs.yaml", job)}, {"crontab", tableOf(t, "site", "0 1 * * * true\n")}} {
+		var errs bytes.Buffer
+		status := cli.Run(t.Context(), append([]string{"import"}, args...), cli.System{
+			Stdin: strings.NewReader(""), Stdout: full{}, Stderr: &errs, Version: "test",
+			Getenv: func(name string) string { return map[string]string{"RUQI_SERVER": s.url, "RUQI_DATA_DIR": s.dir}[name] },
+		})
+		if told := errs.String(); status != 1 || strings.Count(told, "no space left") != 1 || strings.Contains(told, "not known to be in") {
+			t.Errorf("%s: exit %d: %s", args[0], status, told)
+		}
+	}
+}
+
+// full takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left") }

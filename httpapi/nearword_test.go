@@ -45,3 +45,28 @@ func TestAMisspeltNameOrWordIsAnsweredWithTheOneThatWasMeant(t *testing.T) {
 		t.Errorf("nothing is near: %s", text)
 	}
 }
+
+// A wrong value that is cut is seen to be, whichever part of the service read it.
+func TestALongWrongValueIsShownAsCut(t *testing.T) {
+	s := serve(t)
+	long := strings.Repeat("x", 300)
+	for path, headers := range map[string][]string{
+		"/api/v1/jobs?limit=" + long: nil, "/api/v1/jobs?sort=" + long: nil, "/api/v1/runs?from=" + long: nil, "/api/v1/jobs/j": {"If-Match", long},
+	} {
+		var problem struct {
+			Errors []struct {
+				Value string `json:"value"`
+			} `json:"errors"`
+		}
+		method, body := "GET", ""
+		if headers != nil {
+			method, body = "PATCH", `{"priority":1}`
+		}
+		if err := json.Unmarshal([]byte(s.want(http.StatusBadRequest, method, path, body, headers...).text), &problem); err != nil {
+			t.Fatal(err)
+		}
+		if len(problem.Errors) != 1 || problem.Errors[0].Value != strings.Repeat("x", 197)+"…" {
+			t.Errorf("%.40s: %+v", path, problem.Errors)
+		}
+	}
+}

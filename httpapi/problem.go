@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/ruqi-dev/ruqi/internal/object"
+	"github.com/ruqi-dev/ruqi/internal/text"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
@@ -168,10 +169,7 @@ func faultText(faults []wire.Fault) string {
 // cut bounds a wrong value that is shown.
 func cut(value string) string {
 	const most = 200 // bytes, as in ruqi.Invalid
-	if len(value) > most {
-		return strings.ToValidUTF8(value[:most], "")
-	}
-	return value
+	return text.Cut(value, most)
 }
 
 // writeProblem answers where huma does not: before a route is found.

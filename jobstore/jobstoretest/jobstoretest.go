@@ -38,7 +38,8 @@ type Options struct {
 }
 
 // Run tries every rule on stores that open returns. Each must be empty, and of its own; the
-// suite closes it. Several cases call open at once. What it cannot open, open reports with t.Fatal.
+// suite closes it. What it cannot open, open reports with t.Fatal. Several cases call open at once, and mostly
+// after Run has returned, as parallel subtests do: what they need is closed by t.Cleanup, and not by defer.
 func Run(t *testing.T, open func(t testing.TB, options Options) Store) {
 	t.Helper()
 	run(t, func(t testing.TB) func(Options) Store {
@@ -49,7 +50,7 @@ func Run(t *testing.T, open func(t testing.TB, options Options) Store) {
 // RunLasting tries every rule on stores that last, with the rules about what a second
 // handle sees. place makes a new empty place (a file, a schema) and returns what opens a handle
 // on it, as another process would; many may be open at once, and the suite closes each. Several cases call place
-// at once; it may keep one waiting, until another's t.Cleanup, where a server bears no more. A ruqi.Caretaker
+// at once, as those of Run call open; it may keep one waiting, until another's t.Cleanup, where a server bears no more. A ruqi.Caretaker
 // must find its store sound after each case.
 func RunLasting(t *testing.T, place func(t testing.TB) func(Options) Store) {
 	t.Helper()

@@ -140,8 +140,8 @@ func (h *history) tooOld(age time.Duration, limit int) (rows []sqlstore.Found, e
 	return rows, err
 }
 
-// walkJobs is over how many jobs one statement walks that looks for one with too many rows: to pass over 100,000 took 10 s, the limit of a
-// step, on a machine whose cores were busy.
+// walkJobs is over how many jobs one statement walks that looks for one with too many rows: a twentieth of 100,000, which took 10 s, the
+// limit of a step, on a machine whose cores were busy.
 const walkJobs = 5000
 
 // Jobs are walked over, and their rows counted, in the history alone, by name: after many runs the index of those alive is full of entries

@@ -15,7 +15,7 @@ import (
 // Ends go in three statements: most have nothing but a state and a reason, those of processes more, and some runs told of themselves.
 const (
 	endSet    = `UPDATE rq_run r SET state = v.state, finished = coalesce(v.finished, $3::timestamptz, statement_timestamp()), reason = v.reason`
-	endWhere  = ` WHERE ` + theirs + ` AND r.state < 2 AND r.` + stateIs + ` 1 AND r.instance = $1 AND r.epoch = $2 RETURNING r.id`
+	endWhere  = ` WHERE ` + sameID + ` AND r.state < 2 AND r.` + stateIs + ` 1 AND r.instance = $1 AND r.epoch = $2 RETURNING r.id`
 	sqlFinish = endSet + ` FROM unnest($4::bigint[], $5::smallint[], $6::timestamptz[], $7::text[]) v (id, state, finished, reason)` + endWhere
 
 	endSetMore    = endSet + `, exit_code = v.exit_code, signal = v.signal, cpu = v.cpu, max_rss = v.max_rss`
@@ -200,11 +200,11 @@ func (st *step) noteLate(b *pgx.Batch, owner ruqi.Owner, late map[int64]ruqi.Run
 
 // sqlLockJobs locks the jobs of runs, in the order of their ids. They are read by the statement after it: what waits for a lock sees
 // the job as it is then, and its definition as it was before.
-const sqlLockJobs = `SELECT j.seq FROM (SELECT DISTINCT r.job_id FROM ` + named + `) q
+const sqlLockJobs = `SELECT j.seq FROM (SELECT DISTINCT r.job_id FROM ` + runsOfIDs + `) q
 	CROSS JOIN LATERAL (SELECT * FROM rq_definition n WHERE n.id = q.job_id) d CROSS JOIN rq_job j WHERE j.seq = d.seq ORDER BY j.id FOR NO KEY UPDATE OF j`
-const sqlJobsOfRuns = `SELECT ` + jobColumns + ` FROM (SELECT DISTINCT r.job_id FROM ` + named + `) q
+const sqlJobsOfRuns = `SELECT ` + jobColumns + ` FROM (SELECT DISTINCT r.job_id FROM ` + runsOfIDs + `) q
 	CROSS JOIN LATERAL (SELECT * FROM rq_definition n WHERE n.id = q.job_id) d CROSS JOIN rq_job j WHERE j.seq = d.seq`
-const sqlJobIDs = `SELECT r.id, r.job_id FROM ` + named
+const sqlJobIDs = `SELECT r.id, r.job_id FROM ` + runsOfIDs
 
 // jobsOf are jobs by the ids of their runs; nil where the job is gone.
 type jobsOf map[int64]*jobRow
@@ -313,7 +313,7 @@ const (
 	sqlLeaveIDs = `DELETE FROM rq_definition d USING unnest($1::text[]) v (id) WHERE d.id = v.id`
 )
 
-const sqlAsked = `SELECT r.id FROM ` + named + ` WHERE r.cancel_by IS NOT NULL`
+const sqlAsked = `SELECT r.id FROM ` + runsOfIDs + ` WHERE r.cancel_by IS NOT NULL`
 
 // asked tells which of the runs that would have a next attempt were asked to end.
 func (st *step) asked(done []*ruqi.Done) (map[int64]bool, error) {

@@ -111,10 +111,10 @@ const told = `SELECT (SELECT array_agg(seq) FROM numbered), (SELECT array_agg(ru
 // sqlApplyPlain writes plans of one plain birth each, in one statement.
 var sqlApplyPlain = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(4, append(slices.Clone(jobTypes),
 	"timestamptz", "timestamptz", "int", "smallint", "text", "text", "text")...) + `) v (` + jobNames + `, nominal, due, attempt, cause, job_name, task, params)),
-` + counted + `, advanced AS (` + advance + ` RETURNING j.id AS job, v.*),
+` + counted + `, advanced AS (` + advance + ` RETURNING j.id AS job_id, v.*),
 numbered AS MATERIALIZED (SELECT nextval('rq_run_id') AS run, * FROM advanced),
 inserted AS (INSERT INTO rq_run_alive (id, nominal, due, attempt, cause, state, job_id, job_name, task, params, started, instance, epoch)
-	SELECT run, nominal, due, attempt, cause, 1, job, job_name, task, params, (SELECT at FROM counted), $2::text, $3::bigint FROM numbered n WHERE ` + freeKey("n.job") + ` RETURNING id)
+	SELECT run, nominal, due, attempt, cause, 1, job_id, job_name, task, params, (SELECT at FROM counted), $2::text, $3::bigint FROM numbered n WHERE ` + freeKey + ` RETURNING id)
 ` + told
 
 // sqlApplyFull does the same for one row of any kind each.
@@ -122,7 +122,7 @@ var sqlApplyFull = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(2, a
 ` + counted + `, advanced AS (` + advance + ` RETURNING v.*),
 numbered AS MATERIALIZED (SELECT nextval('rq_run_id') AS run, * FROM advanced),
 inserted AS (INSERT INTO rq_run (id, ` + newRunColumns + `)
-	SELECT run, ` + strings.Replace(newRunColumns, "started", "CASE WHEN state = 1 THEN (SELECT at FROM counted) END", 1) + ` FROM numbered n WHERE ` + freeKey("n.job_id") + ` RETURNING id)
+	SELECT run, ` + strings.Replace(newRunColumns, "started", "CASE WHEN state = 1 THEN (SELECT at FROM counted) END", 1) + ` FROM numbered n WHERE ` + freeKey + ` RETURNING id)
 ` + told
 
 // applySingle writes plans of one row each, with the end of the step in the same round trip.
@@ -228,16 +228,16 @@ var sqlAdvance = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(2, job
 
 // sqlCancelJob takes the locks in the order of the ids; the sum keeps the planner from walking all rows that are alive in this order. It waits for who has a run: a write of output, which is over soon, or an end, which waits for the job for a second at most.
 const sqlCancelJob = `UPDATE rq_run r SET cancel_by = $2 FROM (SELECT a.id FROM rq_run a WHERE a.job_id = $1 AND a.state < 2 AND a.` + stateIs + ` 1 AND a.cancel_by IS NULL
-	ORDER BY a.id + 0 FOR NO KEY UPDATE) v WHERE ` + theirs + ` AND r.state < 2`
+	ORDER BY a.id + 0 FOR NO KEY UPDATE) v WHERE ` + sameID + ` AND r.state < 2`
 
 // sqlCancelBatches waits for who cancels one of the rows, and nobody else.
 const sqlCancelBatches = `UPDATE rq_run r SET state = 5, reason = $3, finished = $4, cancel_by = $2 FROM (SELECT a.id FROM rq_run a
-	WHERE a.job_id = $1 AND a.state < 2 AND a.` + stateIs + ` 0 AND a.batch <> 0 ORDER BY a.id + 0 FOR NO KEY UPDATE) v WHERE ` + theirs + ` AND r.state < 2`
+	WHERE a.job_id = $1 AND a.state < 2 AND a.` + stateIs + ` 0 AND a.batch <> 0 ORDER BY a.id + 0 FOR NO KEY UPDATE) v WHERE ` + sameID + ` AND r.state < 2`
 
-const sqlSetTask = `UPDATE rq_run r SET task = $2 FROM unnest($1::bigint[]) v (id) WHERE ` + theirs + ` AND r.state < 2 AND r.` + stateIs + ` 0`
+const sqlSetTask = `UPDATE rq_run r SET task = $2 FROM unnest($1::bigint[]) v (id) WHERE ` + sameID + ` AND r.state < 2 AND r.` + stateIs + ` 0`
 
 const sqlStart = `UPDATE rq_run r SET state = 1, started = $2, instance = $3, epoch = $4 FROM unnest($1::bigint[]) v (id)
-	WHERE ` + theirs + ` AND r.state < 2 AND r.` + stateIs + ` 0 RETURNING ` + runColumns
+	WHERE ` + sameID + ` AND r.state < 2 AND r.` + stateIs + ` 0 RETURNING ` + runColumns
 
 // applyAny writes plans of any kind: first the jobs, then what follows for those whose plans landed.
 func (cl *claim) applyAny(decisions []decision, runs *newRuns) error {
@@ -318,7 +318,7 @@ const sqlBorn = `SELECT r.id, r.job_id, r.cause, r.nominal, r.attempt, r.started
 
 // sqlBegunRuns finds which of the rows that were to start run by this claim.
 const sqlBegunRuns = `SELECT ` + runColumns + ` FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r
-	WHERE ` + theirs + ` AND r.state < 2 AND r.` + stateIs + ` 1 AND r.started = $2 AND r.instance = $3 AND r.epoch = $4`
+	WHERE ` + sameID + ` AND r.state < 2 AND r.` + stateIs + ` 1 AND r.started = $2 AND r.instance = $3 AND r.epoch = $4`
 
 // recover reads what a claim did whose answers were lost: its rows are those with its owner that have started since. A row that has
 // been taken away meanwhile is not the claim's any more. applied are the jobs whose plans landed; nil: those that have a row.

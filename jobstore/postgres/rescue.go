@@ -39,7 +39,7 @@ const (
 	sqlEndLife    = `UPDATE rq_instance SET lease = 0 WHERE name = $1 AND epoch = $2`
 )
 
-const sqlRunsByID = `SELECT ` + runColumns + ` FROM ` + named + ` ORDER BY r.id`
+const sqlRunsByID = `SELECT ` + runColumns + ` FROM ` + runsOfIDs + ` ORDER BY r.id`
 
 // defaultRescue is how many runs one Rescue ends when no limit is given.
 const defaultRescue = 500

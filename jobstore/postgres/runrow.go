@@ -181,15 +181,13 @@ func (n *newRuns) born(rows pgx.Rows, more ...any) (at int, err error) {
 
 const returningKey = ` RETURNING id, job_id, cause, nominal, attempt`
 
-// freeKey says that no row has the key of the new row n, whose job is in the column job. Who makes runs of a job holds its lock, or that of
-// its id where it is gone, so what the statement does not see will not come either.
-func freeKey(job string) string {
-	return `NOT EXISTS (SELECT FROM rq_run k WHERE k.nominal = n.nominal AND k.job_id = ` + job + ` AND k.cause = n.cause AND k.attempt = n.attempt OFFSET 0)`
-}
+// freeKey says that no row has the key of the new row n. Who makes runs of a job holds its lock, or that of its id where it is gone, so what
+// the statement does not see will not come either.
+const freeKey = `NOT EXISTS (SELECT FROM rq_run k WHERE k.nominal = n.nominal AND k.job_id = n.job_id AND k.cause = n.cause AND k.attempt = n.attempt OFFSET 0)`
 
 // sqlInsertRuns inserts rows of any kind whose keys are free.
 var sqlInsertRuns = `INSERT INTO rq_run (id, ` + newRunColumns + `)
-	SELECT nextval('rq_run_id'), n.* FROM unnest(` + arrays(1, fullTypes...) + `) n (` + newRunColumns + `) WHERE ` + freeKey("n.job_id") + returningKey + `, state`
+	SELECT nextval('rq_run_id'), n.* FROM unnest(` + arrays(1, fullTypes...) + `) n (` + newRunColumns + `) WHERE ` + freeKey + returningKey + `, state`
 
 // insert queues the insertion of the rows; those inserted have their ids once the batch is read.
 func (n *newRuns) insert(b *pgx.Batch) {
@@ -207,18 +205,18 @@ func (n *newRuns) insert(b *pgx.Batch) {
 const sqlHoldRunName = `INSERT INTO rq_run_name (name, job_id) VALUES ($1, $2) ON CONFLICT (name, job_id) DO UPDATE SET name = excluded.name`
 const sqlInsertRunName = `INSERT INTO rq_run_name (name, job_id) VALUES ($1, $2) ON CONFLICT DO NOTHING`
 
-// theirs finds the rows r, which are alive, by the ids of v. It says "equal" so that only an index with the id of each can serve it: an
+// sameID finds the rows r, which are alive, by the ids of v. It says "equal" so that only an index with the id of each can serve it: an
 // equation could be merged, too, by a walk over all rows that are alive, and when the server's statistics show none (they are
 // few, or none were there at the last look) it would take that for as cheap, and walk once for each id.
-const theirs = `r.id >= v.id AND r.id <= v.id`
+const sameID = `r.id >= v.id AND r.id <= v.id`
 
 // stateIs compares the state of rows that are alive, which the term before it says (state < 2), where they are found by their ids.
 // Written so, the index of the queued ones does not serve it: when the server's statistics show none it would take it for empty,
 // and walk it for each id.
 const stateIs = `state + 0 =`
 
-// named are the rows r, alive and ended, that have the ids $1, in their order. Each is looked for by itself: in a join the server would walk all rows that are
-// alive for each id, when its statistics show none.
-const named = `unnest($1::bigint[]) v (id) CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.id = v.id OFFSET 0) r`
+// runsOfIDs are the rows r, alive and ended, that have the ids $1, in their order. Each is looked for by itself: in a join the server would
+// walk all rows that are alive for each id, when its statistics show none.
+const runsOfIDs = `unnest($1::bigint[]) v (id) CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.id = v.id OFFSET 0) r`
 
 const sqlRunByID = `SELECT ` + runColumns + ` FROM rq_run r WHERE r.id = $1`

@@ -37,7 +37,7 @@ const (
 	sqlSetTallied = `UPDATE rq_tally_mark SET run = $1 WHERE one = 1`
 	sqlEndsSince  = `SELECT u.run_id FROM rq_untallied u CROSS JOIN LATERAL (SELECT FROM rq_run r WHERE r.id = u.run_id AND r.state >= 2 OFFSET 0) r LIMIT $1`
 	sqlUntallied  = `DELETE FROM rq_untallied u USING unnest($1::bigint[]) v (id) WHERE u.run_id = v.id`
-	sqlNoneThere  = `DELETE FROM rq_tally t USING (` + tallyKeys + ` FROM ` + named + `) x
+	sqlNoneThere  = `DELETE FROM rq_tally t USING (` + tallyKeys + ` FROM ` + runsOfIDs + `) x
 	CROSS JOIN LATERAL (` + tallyScopes + `) k) n WHERE t.scope = n.scope AND t.a = n.a AND t.b = n.b AND t.succeeded = 0 AND t.others = 0`
 
 	tallyKeys   = `SELECT DISTINCT k.scope, k.a, k.b FROM (SELECT r.job_id, r.job_name`

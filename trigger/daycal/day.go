@@ -2,9 +2,9 @@ package daycal
 
 import (
 	"time"
-	"unicode/utf8"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/text"
 )
 
 // A Day is a civil date without a zone: the number of days since 1970-01-01.
@@ -67,14 +67,7 @@ func (d Day) Weekday() time.Weekday {
 func (d Day) String() string { return d.Time().Format(time.DateOnly) }
 
 // clip cuts a wrong text for a message.
-func clip(text string) string {
+func clip(wrong string) string {
 	const most = 60 // bytes: beside the explanation it fits in a line
-	if len(text) <= most {
-		return text
-	}
-	end := most
-	for end > most-utf8.UTFMax && !utf8.RuneStart(text[end]) { // no part of a character
-		end--
-	}
-	return text[:end] + "…"
+	return text.Cut(wrong, most)
 }

@@ -58,8 +58,8 @@ CREATE INDEX rq_job_due ON rq_job (pool, needs, priority DESC, next_due, seq) WH
 
 -- Queued and running rows, of which there are few at any time, stand apart from history: what changes
 -- is small, and a row of history is written once, at its end, with all its indexes. A row moves when its state says so.
--- No constraint spans both: ids come from the sequence, and who makes a run holds the lock of its job and has looked
--- for its key in both.
+-- No constraint spans both: ids come from the sequence, and who makes a run holds the lock of its job, or of its id where
+-- that is gone, and has looked for its key in both.
 CREATE TABLE rq_run (
   id             bigint NOT NULL,
   nominal        timestamptz NOT NULL,
