@@ -319,14 +319,18 @@ type decisions struct {
 	outdated []string         // jobs whose next time was found by other calendars than this instance knows
 }
 
+// planRows is after how many new rows a claim begins no further job. A store writes some 20,000 in a second where its machine is busy, and a step
+// has ten.
+const planRows = 20_000
+
 // decide plans every due job within the free slots. A job whose definition cannot be read,
 // or breaks its law, is left alone and named.
 func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int, unsettled time.Time) decisions {
 	free := maps.Clone(slots)
 	d := decisions{plans: make([]Plan, 0, len(due))}
-	begin := time.Now()
+	begin, rows := time.Now(), 0
 	for i := range due {
-		if i > 0 && time.Since(begin) > walkPatience { // the rest is for the next claim
+		if i > 0 && (time.Since(begin) > walkPatience || rows >= planRows) { // the rest is for the next claim
 			break
 		}
 		job := &due[i].Job
@@ -350,6 +354,7 @@ func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int, unset
 		}
 		free[job.Pool] -= taken
 		d.plans = append(d.plans, plan)
+		rows += len(plan.Runs)
 		if plan.State == JobFinished && job.State != JobFinished {
 			d.finished = append(d.finished, plan)
 		}

@@ -234,8 +234,21 @@ func (cl *claim) define(list []*candidate) error {
 	return nil
 }
 
-const sqlAliveRuns = `SELECT ` + runColumns + ` FROM unnest($1::text[]) v (job_id)
-	CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.job_id = v.job_id AND n.state < 2 OFFSET 0) r ORDER BY r.due, r.id`
+// sqlAliveRuns reads what of jobs is alive: runs that run, queued rows without a batch, and of each batch the oldest, which alone may start;
+// with each of them how many runs of its job are active, and how many fires wait.
+const sqlAliveRuns = `SELECT ` + runColumns + `, c.active, c.waiting FROM unnest($1::text[]) v (job_id)
+	CROSS JOIN LATERAL (SELECT sum(g.active)::bigint AS active, sum(g.waiting)::bigint AS waiting, array_agg(g.oldest) AS oldest
+		FROM (SELECT count(*) FILTER (WHERE a.state = 1 OR a.batch <> 0) AS active, count(*) FILTER (WHERE ` + waits + `) AS waiting,
+			min(a.id) FILTER (WHERE a.state = 0 AND a.batch <> 0) AS oldest
+			FROM rq_run a WHERE a.job_id = v.job_id AND a.state < 2 GROUP BY a.batch OFFSET 0) g) c
+	CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.job_id = v.job_id AND n.state < 2
+		AND (n.batch = 0 OR n.` + stateIs + ` 1 OR n.id = ANY (c.oldest)) OFFSET 0) r ORDER BY r.due, r.id`
+
+// A standing is what sqlAliveRuns says of one job.
+type standing struct {
+	runs            []ruqi.Run
+	active, waiting int
+}
 
 // standing reads, under the locks, the runs of the jobs that have queued ones, and leaves out the jobs that
 // have nothing to start after all.
@@ -249,11 +262,13 @@ func (cl *claim) standing(list []*candidate) ([]*candidate, error) {
 	if len(jobs) == 0 {
 		return list, nil
 	}
-	alive := make(map[string][]ruqi.Run, len(jobs))
+	alive := make(map[string]standing, len(jobs))
 	b := &pgx.Batch{}
 	queue(b, sqlAliveRuns, []any{jobs}, func(rows pgx.Rows) error {
-		run, err := scanRun(rows)
-		alive[run.JobID] = append(alive[run.JobID], run)
+		var job standing
+		run, err := scanRun(rowWith{rows, []any{&job.active, &job.waiting}})
+		job.runs = append(alive[run.JobID].runs, run)
+		alive[run.JobID] = job
 		return err
 	})
 	cl.clock(b)
@@ -273,14 +288,11 @@ func (cl *claim) standing(list []*candidate) ([]*candidate, error) {
 }
 
 // stand sets what follows from the job's runs that are alive, by due time.
-func (c *candidate) stand(now time.Time, alive []ruqi.Run) {
-	standing := sqlstore.Standing{State: c.State, MaxInstances: c.MaxInstances, Busy: map[int64]bool{}, First: map[int64]int64{}}
+func (c *candidate) stand(now time.Time, alive standing) {
+	standing := sqlstore.Standing{State: c.State, MaxInstances: c.MaxInstances, Active: alive.active, Busy: map[int64]bool{}, First: map[int64]int64{}}
 	var queued []sqlstore.Queued
-	byID := make(map[int64]ruqi.Run, len(alive))
-	for _, run := range alive {
-		if run.State == ruqi.RunRunning || run.Batch != 0 {
-			standing.Active++
-		}
+	byID := make(map[int64]ruqi.Run, len(alive.runs))
+	for _, run := range alive.runs {
 		if run.State == ruqi.RunRunning {
 			standing.Busy[run.Batch] = true
 			continue
@@ -291,12 +303,7 @@ func (c *candidate) stand(now time.Time, alive []ruqi.Run) {
 		byID[run.ID] = run
 		queued = append(queued, sqlstore.Queued{ID: run.ID, Due: run.Due, Cause: run.Cause, Batch: run.Batch})
 	}
-	c.active, c.waiting, c.rows = standing.Active, 0, nil
-	for _, q := range queued {
-		if q.Cause == ruqi.CauseSchedule && q.Batch == 0 {
-			c.waiting++
-		}
-	}
+	c.active, c.waiting, c.rows = alive.active, alive.waiting, nil
 	for _, q := range sqlstore.Startable(now, standing, queued) {
 		c.rows = append(c.rows, byID[q.ID])
 	}

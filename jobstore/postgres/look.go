@@ -129,11 +129,13 @@ const lanes = `lane (seq) AS (
 const active = `(SELECT count(*) FROM rq_run a WHERE a.job_id = j.id AND a.state < 2 AND (a.state = 1 OR a.batch <> 0))`
 
 // startable says that a queued row of the job named j may start; the rules are those of ruqi.JobStore.Claim. OFFSET 0 keeps
-// the planner from reading the rows of all jobs at once in place of those of one.
-const startable = `(` + active + ` < greatest(j.max_instances, 1) AND EXISTS (SELECT FROM rq_run q
+// the planner from reading the rows of all jobs at once in place of those of one. Of a batch it is the oldest row, unless one runs: the rows of a
+// job are read once, not once for each of them.
+const startable = `(EXISTS (SELECT FROM rq_run q
 		WHERE q.job_id = j.id AND q.state < 2 AND q.` + stateIs + ` 0 AND q.batch = 0 AND q.due <= @now AND (q.cause = 1 OR j.state <> 1) OFFSET 0)
-	OR j.state <> 1 AND EXISTS (SELECT FROM rq_run q WHERE q.job_id = j.id AND q.state < 2 AND q.` + stateIs + ` 0 AND q.batch <> 0 AND q.due <= @now
-		AND NOT EXISTS (SELECT FROM rq_run o WHERE o.job_id = q.job_id AND o.state < 2 AND o.batch = q.batch AND (o.state = 1 OR o.id < q.id) OFFSET 0) OFFSET 0))`
+		AND ` + active + ` < greatest(j.max_instances, 1)
+	OR j.state <> 1 AND EXISTS (SELECT FROM (SELECT DISTINCT ON (b.batch) b.state, b.due FROM rq_run b
+		WHERE b.job_id = j.id AND b.state < 2 AND b.batch <> 0 ORDER BY b.batch, b.state DESC, b.id OFFSET 0) f WHERE f.state = 0 AND f.due <= @now))`
 
 // waiting joins the jobs (j) that have queued rows which are due, q.due being the time of the oldest.
 const waiting = `(SELECT o.job_id, min(o.due) AS due

@@ -315,6 +315,7 @@ type planNode struct {
 	SortKey  []string    `json:"Sort Key"`
 	Parent   string      `json:"Parent Relationship"`
 	Rows     float64     `json:"Actual Rows"`
+	Loops    float64     `json:"Actual Loops"`
 	Hit      int         `json:"Shared Hit Blocks"`
 	Read     int         `json:"Shared Read Blocks"`
 	Plans    []*planNode `json:"Plans"`

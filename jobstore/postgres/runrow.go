@@ -44,6 +44,14 @@ func scanRun(rows pgx.Row) (ruqi.Run, error) {
 	return run, nil
 }
 
+// A rowWith is a row with more columns at its end than are asked for.
+type rowWith struct {
+	pgx.Row
+	more []any
+}
+
+func (r rowWith) Scan(targets ...any) error { return r.Row.Scan(append(targets, r.more...)...) }
+
 // A runKey is what is unique of a run.
 type runKey struct {
 	job     string
