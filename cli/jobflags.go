@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -404,6 +405,11 @@ func (f *jobFlags) policy(faults *ruqi.Faults) members {
 	f.length(retry, "/policy/retry/", "max_delay", "retry-max-delay", f.retryMaxDelay, faults)
 	if f.given("retry-backoff") {
 		retry["backoff"] = f.retryBackoff
+	}
+	if !f.change && !f.given("retry") {
+		for _, member := range slices.Sorted(maps.Keys(retry)) {
+			faults.Add("/policy/retry/"+member, "", "wants --retry N, how often a run is tried again")
+		}
 	}
 	if len(retry) > 0 {
 		p["retry"] = retry

@@ -50,6 +50,7 @@ func TestWrongCompositionsAreRefused(t *testing.T) {
 		`{"kind":"except","of":` + nine + `,"not":[{"days":{"dates":["2026-02-30"]}}]}`:         "not.0.days.dates.0",
 		`{"kind":"except","of":` + nine + `,"not":[{"days":{}}],"else":"later"}`:                `else: "later" is not one of skip, next, previous`,
 		`{"kind":"except","of":` + nine + `,"not":[{"days":{}},` + nine + `],"else":"next"}`:    "else: a fire time is moved to another day only where days are left out",
+		`{"kind":"except","of":` + nine + `,"not":[{"days":{"dates":["2026-02-30"]}}],"else":"nxt"}`: `not.0.days.dates.0: "2026-02-30" is not a date that exists, such as 2026-12-25; else: "nxt" is not one of skip, next, previous`,
 		`{"kind":"only","of":{"kind":"cron","expr":"@reboot"},"in":[{"days":{}}]}`:              "of: @reboot stands for no time",
 		`{"kind":"only","of":` + nine + `,"in":[{"days":{}},{"kind":"cron","expr":"@reboot"}]}`: "in.1: @reboot stands for no time",
 	} {
