@@ -146,6 +146,51 @@ func TestATakenIDNamesTheWaysOut(t *testing.T) {
 	}
 }
 
+func TestAllTakenIDsOfAFileAreTold(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	path := filepath.Join(t.TempDir(), "jobs.yaml")
+	write := func(every string) {
+		t.Helper()
+		var text strings.Builder
+		for i, id := range []string{"a", "new", "b"} {
+			when := "1h"
+			if i == 1 {
+				when = every
+			}
+			text.WriteString("---\nid: " + id + "\ntrigger: {kind: interval, every: " + when + "}\ntask: {kind: webhook, url: \"http://example.com/\"}\n")
+		}
+		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"a", "b"} {
+		s.ok("job", "add", id, "--every", "1h", "--command", "true")
+	}
+	for every, status := range map[string]int{"1h": 1, "1ns": 2} { // the second beside what is wrong with another job
+		write(every)
+		got := s.ruqi("job", "add", "--file", path)
+		for _, want := range []string{"jobs.yaml:2:", "jobs.yaml:10:", "--on-conflict replace"} {
+			if got.status != status || strings.Count(got.errors, want) != 1 {
+				t.Errorf("every %s: exit %d, want %d and once %q:\n%s", every, got.status, status, want, got.errors)
+			}
+		}
+	}
+	if got := s.ok("job", "list"); strings.Contains(got, "new") {
+		t.Errorf("one was added:\n%s", got)
+	}
+}
+
+func TestRetriesWantTheirNumber(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	for _, flag := range [][]string{{"--retry-delay", "5s"}, {"--retry-max-delay", "1h"}, {"--retry-backoff", "linear"}} {
+		s.fails(2, "ruqi: "+flag[0]+": wants --retry N", append([]string{"job", "add", "x", "--every", "1h", "--command", "true"}, flag...)...)
+	}
+	s.ok("job", "add", "x", "--every", "1h", "--command", "true")
+	s.fails(2, "ruqi: --retry: missing; ", "job", "modify", "x", "--retry-delay", "5s")
+	s.ok("job", "modify", "x", "--retry-delay", "5s", "--retry", "2")
+	s.ok("job", "modify", "x", "--retry-delay", "6s")
+}
+
 func TestAnAddressWithAPathTooManyIsTold(t *testing.T) {
 	s := serve(t, t.TempDir(), "--store", "memory:")
 	s.fails(5, "root", "status", "--server", s.url+"/api/v1", "--token", s.token())
