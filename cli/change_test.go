@@ -107,6 +107,10 @@ func TestAFolderIsTakenFromWhereItIsTyped(t *testing.T) {
 	if got := s.ok("run", "logs", "1"); !strings.HasSuffix(got, filepath.Base(here)+"/reports\n") {
 		t.Errorf("ran in %s", got)
 	}
+	if status, answer := s.post(`{"id":"y","trigger":{"kind":"interval","every":"1h"},"task":{"kind":"command","command":"ls","dir":"reports"}}`); status != 422 ||
+		!strings.Contains(answer, `"/task/dir"`) || !strings.Contains(answer, "write the whole path") {
+		t.Errorf("a relative one for the service: %d %s", status, answer)
+	}
 	s.ok("job", "modify", "x", "--dir", "none")
 	if got := s.ok("job", "get", "x"); strings.Contains(got, "dir") {
 		t.Errorf("a folder is left:\n%s", got)
