@@ -195,6 +195,31 @@ func TestRetriesWantTheirNumber(t *testing.T) {
 	s.ok("job", "modify", "x", "--retry-delay", "6s")
 }
 
+func TestATextForAnotherFlagNamesIt(t *testing.T) {
+	for text, c := range map[string]struct{ flag, want string }{
+		"0 9 * * *":            {"--every", "a cron expression; give it to --cron"},
+		"*/5 * * * * *":        {"--every", "a cron expression; give it to --cron"},
+		"@daily":               {"--every", "a cron expression; give it to --cron"},
+		"every monday at 9am":  {"--cron", "words; give them to --every"},
+		"5 minutes":            {"--cron", "words; give them to --every"},
+		"90s":                  {"--cron", "words; give them to --every"},
+		"61 * * * *":           {"--cron", "minute: 61"},
+		"fortnight of sundays": {"--every", "not understood"},
+	} {
+		got := run(t, unreachable, "", "job", "add", "x", c.flag, text, "--command", "true")
+		if got.status != 2 || !strings.HasPrefix(got.errors, "ruqi: "+c.flag+": ") || !strings.Contains(got.errors, c.want) || strings.Count(got.errors, "\n") != 1 {
+			t.Errorf("%s %q: exit %d, %s, want %q", c.flag, text, got.status, got.errors, c.want)
+		}
+	}
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	s.ok("job", "add", "line", "--every", "1h", "--command", "true")
+	s.ok("job", "add", "hook", "--every", "1h", "--webhook", "https://example.com/")
+	s.fails(2, "ruqi: --header: is for --webhook, not for commands", "job", "modify", "line", "--header", "X: y")
+	s.fails(2, "ruqi: --user: is for commands, not for --webhook", "job", "modify", "hook", "--user", "nobody")
+	s.fails(2, "ruqi: --priority: ", "job", "modify", "hook", "--user", "nobody", "--priority", "9999999")
+	s.fails(2, "ruqi: --priority: ", "job", "modify", "hook", "--priority", "9999999")
+}
+
 func TestAnAddressWithAPathTooManyIsTold(t *testing.T) {
 	s := serve(t, t.TempDir(), "--store", "memory:")
 	s.fails(5, "root", "status", "--server", s.url+"/api/v1", "--token", s.token())

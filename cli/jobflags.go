@@ -291,6 +291,9 @@ func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) members {
 		Dialect: text("dialect"), Zone: text("zone"), Gap: text("gap"), Fold: text("fold"), Start: text("start"), End: text("end"), Now: now,
 	})
 	if err != nil {
+		if belongs := otherFlag(chosen[0], kinds[chosen[0]], now); belongs != nil {
+			err = belongs
+		}
 		faults.Merge("/trigger", err)
 		return nil
 	}
@@ -333,12 +336,7 @@ func (f *jobFlags) task(faults *ruqi.Faults, argv []string) members {
 	case len(argv) > 0:
 		t["kind"], t["argv"] = "command", argv
 	}
-	switch t["kind"] {
-	case "webhook":
-		f.refuse(faults, "is for commands, not for --webhook", "env", "dir", "user", "umask", "nice", "login", "stdin", "limit")
-	case "command":
-		f.refuse(faults, "is for --webhook, not for commands", "method", "header", "body", "expect")
-	}
+	f.refuseFor(t["kind"], faults)
 	if f.given("env") {
 		t["env"] = f.pairs(faults, "/task/env", f.env)
 	}
