@@ -134,6 +134,9 @@ func decodeRetry(data []byte, faults *Faults, strict bool) *Retry {
 	if d == nil {
 		return nil
 	}
+	if strict && !d.Has("max") {
+		faults.Add("/policy/retry/max", "", "missing; it says how often a run is tried again (1-%d), the rest of retry only when", maxRetries)
+	}
 	backoff, _ := d.Text("backoff")
 	r := &Retry{Max: whole(d.atLeastOne("max")), Delay: d.positive("delay"), Backoff: Backoff(backoff), MaxDelay: d.positive("max_delay")}
 	if strict {

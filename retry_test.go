@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -361,6 +362,13 @@ func TestRetriesInADefinition(t *testing.T) {
 		var invalid *ruqi.InvalidError
 		if !errors.As(err, &invalid) || invalid.Faults[0].Pointer != pointer {
 			t.Errorf("%s: %v, want a fault of %s", text, err, pointer)
+		}
+	}
+	for _, text := range []string{`{}`, `{"delay":"5s"}`, `{"backoff":"linear","max_delay":"1h"}`} { // a 0 that nobody wrote is not out of range
+		_, err := r.DecodeJob(fmt.Appendf(nil, shape, text))
+		var invalid *ruqi.InvalidError
+		if !errors.As(err, &invalid) || len(invalid.Faults) != 1 || invalid.Faults[0].Pointer != "/policy/retry/max" || !strings.HasPrefix(invalid.Faults[0].Message, "missing; ") {
+			t.Errorf("%s: %v, want that max is missing", text, err)
 		}
 	}
 }

@@ -107,6 +107,10 @@ func TestAFolderIsTakenFromWhereItIsTyped(t *testing.T) {
 	if got := s.ok("run", "logs", "1"); !strings.HasSuffix(got, filepath.Base(here)+"/reports\n") {
 		t.Errorf("ran in %s", got)
 	}
+	if status, answer := s.post(`{"id":"y","trigger":{"kind":"interval","every":"1h"},"task":{"kind":"command","command":"ls","dir":"reports"}}`); status != 422 ||
+		!strings.Contains(answer, `"/task/dir"`) || !strings.Contains(answer, "write the whole path") {
+		t.Errorf("a relative one for the service: %d %s", status, answer)
+	}
 	s.ok("job", "modify", "x", "--dir", "none")
 	if got := s.ok("job", "get", "x"); strings.Contains(got, "dir") {
 		t.Errorf("a folder is left:\n%s", got)
@@ -144,6 +148,76 @@ func TestATakenIDNamesTheWaysOut(t *testing.T) {
 	if got := s.ruqi("job", "add", strings.Repeat("x", 256), "--every", "1h", "--command", "true"); strings.Contains(got.errors, "--name") || strings.Count(got.errors, "\n") != 1 {
 		t.Errorf("one fault of the id: %s", got.errors)
 	}
+}
+
+func TestAllTakenIDsOfAFileAreTold(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	path := filepath.Join(t.TempDir(), "jobs.yaml")
+	write := func(every string) {
+		t.Helper()
+		var text strings.Builder
+		for i, id := range []string{"a", "new", "b"} {
+			when := "1h"
+			if i == 1 {
+				when = every
+			}
+			text.WriteString("---\nid: " + id + "\ntrigger: {kind: interval, every: " + when + "}\ntask: {kind: webhook, url: \"http://example.com/\"}\n")
+		}
+		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, id := range []string{"a", "b"} {
+		s.ok("job", "add", id, "--every", "1h", "--command", "true")
+	}
+	for every, status := range map[string]int{"1h": 1, "1ns": 2} { // the second beside what is wrong with another job
+		write(every)
+		got := s.ruqi("job", "add", "--file", path)
+		for _, want := range []string{"jobs.yaml:2:", "jobs.yaml:10:", "--on-conflict replace"} {
+			if got.status != status || strings.Count(got.errors, want) != 1 {
+				t.Errorf("every %s: exit %d, want %d and once %q:\n%s", every, got.status, status, want, got.errors)
+			}
+		}
+	}
+	if got := s.ok("job", "list"); strings.Contains(got, "new") {
+		t.Errorf("one was added:\n%s", got)
+	}
+}
+
+func TestRetriesWantTheirNumber(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	for _, flag := range [][]string{{"--retry-delay", "5s"}, {"--retry-max-delay", "1h"}, {"--retry-backoff", "linear"}} {
+		s.fails(2, "ruqi: "+flag[0]+": wants --retry N", append([]string{"job", "add", "x", "--every", "1h", "--command", "true"}, flag...)...)
+	}
+	s.ok("job", "add", "x", "--every", "1h", "--command", "true")
+	s.fails(2, "ruqi: --retry: missing; ", "job", "modify", "x", "--retry-delay", "5s")
+	s.ok("job", "modify", "x", "--retry-delay", "5s", "--retry", "2")
+	s.ok("job", "modify", "x", "--retry-delay", "6s")
+}
+
+func TestATextForAnotherFlagNamesIt(t *testing.T) {
+	for text, c := range map[string]struct{ flag, want string }{
+		"0 9 * * *":            {"--every", "a cron expression; give it to --cron"},
+		"*/5 * * * * *":        {"--every", "a cron expression; give it to --cron"},
+		"@daily":               {"--every", "a cron expression; give it to --cron"},
+		"every monday at 9am":  {"--cron", "words; give them to --every"},
+		"5 minutes":            {"--cron", "words; give them to --every"},
+		"90s":                  {"--cron", "words; give them to --every"},
+		"61 * * * *":           {"--cron", "minute: 61"},
+		"fortnight of sundays": {"--every", "not understood"},
+	} {
+		got := run(t, unreachable, "", "job", "add", "x", c.flag, text, "--command", "true")
+		if got.status != 2 || !strings.HasPrefix(got.errors, "ruqi: "+c.flag+": ") || !strings.Contains(got.errors, c.want) || strings.Count(got.errors, "\n") != 1 {
+			t.Errorf("%s %q: exit %d, %s, want %q", c.flag, text, got.status, got.errors, c.want)
+		}
+	}
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	s.ok("job", "add", "line", "--every", "1h", "--command", "true")
+	s.ok("job", "add", "hook", "--every", "1h", "--webhook", "https://example.com/")
+	s.fails(2, "ruqi: --header: is for --webhook, not for commands", "job", "modify", "line", "--header", "X: y")
+	s.fails(2, "ruqi: --user: is for commands, not for --webhook", "job", "modify", "hook", "--user", "nobody")
+	s.fails(2, "ruqi: --priority: ", "job", "modify", "hook", "--user", "nobody", "--priority", "9999999")
+	s.fails(2, "ruqi: --priority: ", "job", "modify", "hook", "--priority", "9999999")
 }
 
 func TestAnAddressWithAPathTooManyIsTold(t *testing.T) {

@@ -230,7 +230,7 @@ func (a *app) jobModifyCommand() *cobra.Command {
 			return a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 				job, err := c.PatchJob(ctx, ids[0], text)
 				if err != nil {
-					return err
+					return f.explainRefused(ctx, c, ids[0], patch, err)
 				}
 				defer a.tellParked(ctx, c, job.ID)
 				return a.printChanged([]ruqi.Job{job}, "modified")

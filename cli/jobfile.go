@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/cli/jobfile"
@@ -61,8 +62,8 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 	}
 	defer c.Close()
 	p.client = c
-	more, failed := p.rehearse(ctx, onConflict)
-	switch faults = append(faults, more...); {
+	more, taken, failed := p.rehearse(ctx, onConflict)
+	switch faults = slices.Concat(faults, more, taken); {
 	case len(faults) > 0:
 		return jobfile.Join(faults)
 	case failed != nil:
@@ -91,9 +92,9 @@ func (a *app) addFile(ctx context.Context, name string, onConflict ruqi.OnConfli
 	return a.printChanged(jobs, done...)
 }
 
-// rehearse asks the service what it would say to each definition. faults is what is wrong with them; err is why it would not take one
-// all the same, or could not be asked.
-func (p *plan) rehearse(ctx context.Context, onConflict ruqi.OnConflict) (faults []error, err error) {
+// rehearse asks the service what it would say to each definition. faults is what is wrong with them, taken which of them have ids that other
+// jobs have; err is why it would not take one all the same, or could not be asked.
+func (p *plan) rehearse(ctx context.Context, onConflict ruqi.OnConflict) (faults, taken []error, err error) {
 	inParallel(ctx, len(p.steps), func(i int) bool {
 		s := p.steps[i]
 		_, _, s.err = p.client.RehearseDefinition(ctx, s.text, onConflict)
@@ -104,6 +105,8 @@ func (p *plan) rehearse(ctx context.Context, onConflict ruqi.OnConflict) (faults
 		case s.err == nil:
 		case errors.Is(s.err, ruqi.ErrInvalid):
 			faults = append(faults, s.wrong()...)
+		case errors.Is(s.err, ruqi.ErrExists):
+			taken = append(taken, fmt.Errorf("%s: %w", s.doc.Where(""), s.err))
 		case err == nil:
 			err = s.err
 			if exitStatus(err) == exitFailed {
@@ -114,5 +117,5 @@ func (p *plan) rehearse(ctx context.Context, onConflict ruqi.OnConflict) (faults
 	if err == nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return faults, err
+	return faults, taken, err
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -290,6 +291,9 @@ func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) members {
 		Dialect: text("dialect"), Zone: text("zone"), Gap: text("gap"), Fold: text("fold"), Start: text("start"), End: text("end"), Now: now,
 	})
 	if err != nil {
+		if belongs := otherFlag(chosen[0], kinds[chosen[0]], now); belongs != nil {
+			err = belongs
+		}
 		faults.Merge("/trigger", err)
 		return nil
 	}
@@ -332,12 +336,7 @@ func (f *jobFlags) task(faults *ruqi.Faults, argv []string) members {
 	case len(argv) > 0:
 		t["kind"], t["argv"] = "command", argv
 	}
-	switch t["kind"] {
-	case "webhook":
-		f.refuse(faults, "is for commands, not for --webhook", "env", "dir", "user", "umask", "nice", "login", "stdin", "limit")
-	case "command":
-		f.refuse(faults, "is for --webhook, not for commands", "method", "header", "body", "expect")
-	}
+	f.refuseFor(t["kind"], faults)
 	if f.given("env") {
 		t["env"] = f.pairs(faults, "/task/env", f.env)
 	}
@@ -404,6 +403,11 @@ func (f *jobFlags) policy(faults *ruqi.Faults) members {
 	f.length(retry, "/policy/retry/", "max_delay", "retry-max-delay", f.retryMaxDelay, faults)
 	if f.given("retry-backoff") {
 		retry["backoff"] = f.retryBackoff
+	}
+	if !f.change && !f.given("retry") {
+		for _, member := range slices.Sorted(maps.Keys(retry)) {
+			faults.Add("/policy/retry/"+member, "", "wants --retry N, how often a run is tried again")
+		}
 	}
 	if len(retry) > 0 {
 		p["retry"] = retry

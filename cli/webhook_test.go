@@ -179,3 +179,59 @@ func TestNothingOfAWebhookEndsAHeader(t *testing.T) {
 		}
 	}
 }
+
+// What one instance has stored, all can read, show and change: where a webhook may go, each instance judges where a task is given to
+// it, and again when it connects.
+func TestAWebhookThatOnlyAnotherInstanceMayReachIsReadByAll(t *testing.T) {
+	to := newTarget(t, nil)
+	to.Start()
+	dir := t.TempDir()
+	store := "sqlite:" + filepath.Join(dir, "shared.db")
+	trusted := serve(t, filepath.Join(dir, "one"), "--store", store, "--allow-net", "127.0.0.1")
+	trusted.ok("job", "add", "hook", "--every", "1h", "--webhook", to.URL)
+	trusted.ok("job", "add", "held", "--every", "1h", "--webhook", to.URL, "--paused")
+	old := func(s *service, path, id, rule, cmd string) (stat, reason string) {
+		t.Helper()
+		body, err := json.Marshal(map[string]string{"job_trigger": "interval", "job_id": id, "job_name": id, "rule": rule, "cmd": cmd})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, stat, reason = s.old(path, s.token(), string(body))
+		return stat, reason
+	}
+	if stat, reason := old(trusted, "add_job", "call", "1h", to.URL+"/#{}"); stat != "OK" {
+		t.Fatal(reason)
+	}
+	trusted.quit()
+
+	s := serve(t, filepath.Join(dir, "one"), "--store", store)
+	for _, id := range []string{"hook", "held", "call"} {
+		if text := s.ok("job", "get", id); strings.Contains(text, "arked") || !strings.Contains(text, to.URL) {
+			t.Errorf("it is shown as\n%s", text)
+		}
+	}
+	s.ok("job", "modify", "hook", "--every", "2h", "--tag", "x", "--description", "x")
+	s.ok("job", "modify", "hook", "--timeout", "7s")
+	s.ok("job", "resume", "held")
+	if stat, reason := old(s, "job_modify", "call", "2h", to.URL+"/#{}"); stat != "OK" {
+		t.Errorf("a row that is sent back: %s", reason)
+	}
+
+	// What is given or changed here is refused, and nothing is sent.
+	s.fails(2, "--webhook: address not allowed", "job", "modify", "hook", "--webhook", to.URL+"/other")
+	s.fails(2, "address not allowed", "job", "modify", "hook", "--header", "X-A: b")
+	s.fails(2, "--webhook: address not allowed", "job", "add", "x", "--every", "1h", "--webhook", to.URL)
+	for path, id := range map[string]string{"add_job": "new", "job_modify": "call"} {
+		if stat, reason := old(s, path, id, "1h", to.URL+"/other#{}"); stat != "ERR" || !strings.Contains(reason, "(http)") {
+			t.Errorf("%s: %s %s", path, stat, reason)
+		}
+	}
+	for _, id := range []string{"hook", "held", "call"} {
+		if got := s.ruqi("job", "run", id, "--wait"); got.status != 1 || !strings.Contains(got.out+got.errors, "address not allowed") {
+			t.Errorf("%s is run: exit %d, %s%s", id, got.status, got.out, got.errors)
+		}
+	}
+	if all := to.all(); len(all) > 0 {
+		t.Errorf("%v arrived", all)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,17 +72,10 @@ func (s *sieve) prepare(self composite) {
 			s.triggers = append(s.triggers, p.trigger)
 		}
 	}
-	switch s.otherwise {
-	case "":
+	if s.otherwise == "" {
 		s.otherwise = ElseSkip
-	case ElseSkip:
-	case ElseNext, ElsePrevious:
-		if len(s.triggers) > 0 {
-			faults.Add("/else", string(s.otherwise), "a fire time is moved to another day only where days are left out; the times of a trigger are skipped")
-		}
-	default:
-		faults.Add("/else", string(s.otherwise), "%q is not one of skip, next, previous", clip(string(s.otherwise)))
 	}
+	s.otherwise.check(s.held, &faults)
 	checkParts(self, func(i int) string {
 		if i == 0 {
 			return "/of"
@@ -540,6 +534,19 @@ func (s *sieve) encode(kind, name string) ([]byte, error) {
 	return fmt.Appendf(nil, `{"kind":%q,"of":%s,%q:%s,"else":%q}`, kind, of, name, held, s.otherwise), nil
 }
 
+// check notes what is wrong with e for a trigger of these parts.
+func (e Else) check(held []Part, faults *ruqi.Faults) {
+	switch e {
+	case "", ElseSkip:
+	case ElseNext, ElsePrevious:
+		if slices.ContainsFunc(held, func(p Part) bool { return p.trigger != nil }) {
+			faults.Add("/else", string(e), "a fire time is moved to another day only where days are left out; the times of a trigger are skipped")
+		}
+	default:
+		faults.Add("/else", string(e), "%q is not one of skip, next, previous", clip(string(e)))
+	}
+}
+
 // sieve decodes what except and only are made of.
 func (r reader) sieve(data []byte, kind, name string) (of ruqi.Trigger, held []Part, otherwise Else, err error) {
 	d, err := r.object(data, kind)
@@ -558,6 +565,7 @@ func (r reader) sieve(data []byte, kind, name string) (of ruqi.Trigger, held []P
 		held = append(held, p)
 	}
 	otherwise = Else(d.text("else"))
+	otherwise.check(held, &d.faults) // also where the trigger cannot be made, for all faults to be told at once
 	d.Done("kind", "of", name, "else")
 	return of, held, otherwise, d.faults.Err()
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Vet returns why the task may not be run by this executor on this machine: its user, what the options allow, that the
-// system can do what it asks for, and that a login has a home to start in.
+// system can do what it asks for, that its dir is a whole path, and that a login has a home to start in.
 func (e *Executor) Vet(task ruqi.Task) error {
 	t, ok := task.(*Task)
 	if !ok {
@@ -25,6 +25,9 @@ func (e *Executor) Vet(task ruqi.Task) error {
 	who, err := t.account()
 	var faults ruqi.Faults
 	faults.Merge("", err)
+	if t.dir != "" && !filepath.IsAbs(t.dir) && !strings.HasPrefix(t.dir, "/") {
+		faults.Add("/dir", t.dir, "a relative path; write the whole path, from the root of the host on which the service runs")
+	}
 	if err == nil {
 		faults.Merge("", e.allowed(t, who))
 		faults.Merge("", t.homeless(who))

@@ -81,8 +81,8 @@ func (t *Task) WithEnv(env map[string]string) *Task {
 	return c.checked()
 }
 
-// WithDir returns the task with a working directory. Empty, it is the service's; a
-// relative one is relative to the service's.
+// WithDir returns the task with a working directory, as a whole path. Empty, it is the service's; a relative one is
+// refused when its job is added or its task changed. One that was stored before is relative to the service's.
 func (t *Task) WithDir(dir string) *Task {
 	c := *t
 	c.dir = dir

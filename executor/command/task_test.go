@@ -169,6 +169,27 @@ func TestAWrongTaskSaysSoWhenItIsWritten(t *testing.T) {
 	}
 }
 
+// What a relative path is relative to is not for whoever writes a task to know. A stored one is read as it is.
+func TestARelativeDirIsRefusedWhereItIsGiven(t *testing.T) {
+	e := command.New(command.Options{})
+	for _, dir := range []string{"foo", "./foo", "..", "~/foo", ".", " /srv"} {
+		task, err := e.Decode(fmt.Appendf(nil, `{"kind":"command","command":"ls","dir":%q}`, dir))
+		if err != nil {
+			t.Errorf("%q cannot be read: %v", dir, err)
+			continue
+		}
+		var invalid *ruqi.InvalidError
+		if err := e.Vet(task); !errors.As(err, &invalid) || len(invalid.Faults) != 1 || invalid.Faults[0].Pointer != "/dir" || !strings.Contains(err.Error(), "write the whole path") {
+			t.Errorf("%q is given: %v", dir, err)
+		}
+	}
+	for _, dir := range []string{"", "/", "/srv", t.TempDir()} {
+		if err := e.Vet(command.Shell("ls").WithDir(dir)); err != nil {
+			t.Errorf("%q is refused: %v", dir, err)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	for _, text := range accepted {
 		f.Add([]byte(text))

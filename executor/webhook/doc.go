@@ -29,7 +29,7 @@
 //
 // Whoever may add a job may make the service send requests. Which addresses these may reach is judged when the connection is made,
 // by the address itself: a name that resolves to another one later, a redirect or another way to write a number changes
-// nothing. Link-local addresses, among them the metadata services of clouds, and multicast are always refused. Loopback and private
+// nothing. An address that is written in the url is judged by Vet, too, when the task is given or changed; a stored task is read wherever it leads. Link-local addresses, among them the metadata services of clouds, and multicast are always refused. Loopback and private
 // addresses are refused where Options.Guarded says so, but for those in Options.Allow. The proxies of the environment are not used unless
 // Options.Proxy says so; a proxy would hide the address from this check.
 //

@@ -67,6 +67,8 @@ type host struct {
 	users int // who holds or waits for a slot
 }
 
+var _ ruqi.Vetter = (*Executor)(nil)
+
 // New returns an executor.
 func New(options Options) *Executor {
 	e := &Executor{
@@ -102,7 +104,8 @@ func (e *Executor) Pool() string { return "default" }
 // Needs returns "webhook".
 func (e *Executor) Needs() []string { return []string{kind} }
 
-// Decode reads a task. Its error is an *ruqi.InvalidError with every fault.
+// Decode reads a task, wherever it leads: what one instance has stored, another that may not reach it can read and show. Its error is an
+// *ruqi.InvalidError with every fault.
 func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 	var faults ruqi.Faults
 	o, err := object.Read(data, faults.Add)
@@ -128,18 +131,31 @@ func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 	t.expect, _ = o.Text("expect")
 	t.answer, _ = o.Text("answer")
 	faults.Merge("", t.checked().err)
-	if err := e.literal(t.url); err != nil {
-		where := "/url"
-		if t.call != "" {
-			where = "/call"
-		}
-		faults.Add(where, "", "%v", err)
-	}
 	o.Done("kind", "method", "url", "call", "headers", "body", "expect", "answer")
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
 	return &t, nil
+}
+
+// Vet refuses a task whose host is written as an address that may not be reached from here. Names are judged when they are resolved, and
+// every address again when a connection is made.
+func (e *Executor) Vet(task ruqi.Task) error {
+	t, ok := task.(*Task)
+	switch {
+	case !ok:
+		return ruqi.Invalid("/kind", task.Kind(), "no webhook")
+	case t.err != nil:
+		return t.err
+	}
+	if err := e.literal(t.url); err != nil {
+		pointer := "/url"
+		if t.call != "" {
+			pointer = "/call"
+		}
+		return ruqi.Invalid(pointer, "", "%v", err)
+	}
+	return nil
 }
 
 // taskKey is under which a request's context has its task, for redirects.

@@ -92,13 +92,12 @@ func (e *Executor) judge(addr netip.Addr) error {
 	case within(never, addr):
 		return fmt.Errorf("%w: %s is link-local, multicast or reserved", errRefused, addr)
 	case e.guarded && within(inside, addr) && !within(e.allow, addr):
-		return fmt.Errorf("%w: %s is not public; --allow-net lets webhooks reach it", errRefused, addr)
+		return fmt.Errorf("%w: %s is not public; ruqi serve --allow-net lets webhooks reach it", errRefused, addr)
 	}
 	return nil
 }
 
-// literal judges a url whose host is written as an address, so that whoever adds the job hears of it. Names are judged when they are
-// resolved, for each request.
+// literal judges a url whose host is written as an address, so that whoever gives the task hears of it.
 func (e *Executor) literal(text string) error {
 	u, err := url.Parse(text)
 	if err != nil {

@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 
 	"golang.org/x/net/dns/dnsmessage"
 
+	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/executor/webhook"
 )
 
@@ -112,9 +114,16 @@ func TestAddressesThatAreRefused(t *testing.T) {
 			t.Errorf("guarded, %s: %v, want %q", host, result.Err, want)
 		}
 		if host[0] == '[' || strings.Count(host, ".") == 3 && want != "no such host" {
-			_, err := guarded.Decode([]byte(`{"kind":"webhook","url":"` + "http://" + host + `/"}`))
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("a job with %s: %v, want %q", host, err, want)
+			for pointer, text := range map[string]string{"/url": `"url":"http://` + host + `/"`, "/call": `"call":"http://` + host + `/#{}"`} {
+				task, err := guarded.Decode([]byte(`{"kind":"webhook",` + text + `}`))
+				if err != nil { // it may have been stored by an instance that may reach it
+					t.Errorf("a job with %s cannot be read: %v", text, err)
+					continue
+				}
+				var invalid *ruqi.InvalidError
+				if err := guarded.Vet(task); !errors.As(err, &invalid) || invalid.Faults[0].Pointer != pointer || !strings.Contains(err.Error(), want) {
+					t.Errorf("a job with %s is given: %v, want %q", text, err, want)
+				}
 			}
 		}
 		if want == never {

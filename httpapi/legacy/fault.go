@@ -85,6 +85,8 @@ func explainInvalid(invalid *ruqi.InvalidError) *fault {
 	switch pointer := invalid.Faults[0].Pointer; {
 	case pointer == "/trigger" || strings.HasPrefix(pointer, "/trigger/"):
 		stat, reason = statFailed, reasonRule
+	case pointer == "/task/call" || pointer == "/task/url":
+		stat, reason = statFailed, reasonHTTP
 	case pointer == "/task" || strings.HasPrefix(pointer, "/task/"):
 		stat, reason = statFailed, reasonScript
 	}
