@@ -78,6 +78,9 @@ func (r *wordReader) beginning(saidEvery bool) error {
 		if secs, err := after.typedTimes(); a.time != "" && r.word(1) != "at" && err == nil && len(secs) > 0 {
 			return r.instead(len(r.rest)-len(after.rest), acceptedEvery, every+a.day+" at "+timesText(secs)) // monthly 14:00
 		}
+		if _, named := after.weekday(); named && strings.Contains(a.unit, "week") {
+			return r.instead(1, acceptedEvery, every+a.unit+" on") // weekly monday
+		}
 		switch after := r.word(1); {
 		case after == "at" || after == ",":
 			return r.instead(1, acceptedEvery, every+a.day)
@@ -87,6 +90,11 @@ func (r *wordReader) beginning(saidEvery bool) error {
 		return r.instead(1, acceptedEvery, every+a.day+a.time)
 	}
 	if at, ok := timeWords[next]; ok {
+		if after := (wordReader{rest: r.rest[1:]}); after.skip("on") {
+			if on, named := after.weekday(); named && len(after.rest) == 0 {
+				return r.instead(3, acceptedEvery, every+weekdayText(on)+" at "+at)
+			}
+		}
 		return r.instead(1, acceptedEvery, every+"day at "+at)
 	}
 	if next == "other" {

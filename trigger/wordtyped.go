@@ -256,6 +256,10 @@ func countedDays(list []word) (field, day string, at int) {
 func (t typed) days(list []word, left int) (of, rest string) {
 	base := make([]string, 0, left+2)
 	for _, w := range list[:left] {
+		if w.text == "other" {
+			base = append(base, "2")
+			continue
+		}
 		base = append(base, w.text)
 	}
 	for len(base) > 0 && (base[len(base)-1] == "," || base[len(base)-1] == "and") {
@@ -265,11 +269,11 @@ func (t typed) days(list []word, left int) (of, rest string) {
 		base = append(base, "at", timesText(t.secs))
 	}
 	s, _, err := readWords(strings.Join(base, " "))
-	daily := s.form == formWeekdays || s.form == formInterval && s.length == daySeconds*microsecond
+	field := typedDays(list)
+	expr, rest := t.cron(9*3600, "*", field)
+	daily := s.form == formWeekdays && rest == "" || s.form == formInterval && s.length == daySeconds*microsecond
 	if err == nil && !daily && !s.form.once() {
 		return fmt.Sprintf(`{"kind":"every","text":"%s"}`, s.text()), ""
 	}
-	field := typedDays(list)
-	expr, rest := t.cron(9*3600, "*", field)
 	return fmt.Sprintf(`{"kind":"cron","expr":"%s"}`, expr), rest
 }
