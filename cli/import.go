@@ -17,12 +17,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
 
-	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/cli/kubernetes"
-	"github.com/ruqi-dev/ruqi/client"
-	"github.com/ruqi-dev/ruqi/standard"
-	"github.com/ruqi-dev/ruqi/wire"
 )
 
 func (a *app) importCommand() *cobra.Command {
@@ -32,15 +28,15 @@ func (a *app) importCommand() *cobra.Command {
 }
 
 func (a *app) importKubernetesCommand() *cobra.Command {
-	var zone string
+	var zone, prefix string
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "k8s FILE…",
 		Short: "Take over CronJobs of Kubernetes",
 		Long: "Makes a job of each CronJob in the files (- for standard input): its schedule and time zone, concurrencyPolicy, deadlines, suspend, retries, and the\n" +
 			"command, arguments and environment of its one container, which run on the service's host. What has no twin here is named, and so is each\n" +
-			"CronJob that cannot be taken; the others are added, and the exit status is then 1, as it is where none of the documents is a CronJob. A job of\n" +
-			"the same id is replaced, so that importing twice changes nothing.",
+			"CronJob that cannot be taken; the others are added, and the exit status is then 1, as it is where none of the documents is a CronJob. A job that\n" +
+			"came from the same CronJob is replaced, so that importing twice changes nothing; a job that came from elsewhere never is.",
 		Example: "  ruqi import k8s cronjobs.yaml --dry-run\n  kubectl get cronjobs -A -o yaml | ruqi import k8s -",
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, files []string) error {
@@ -57,18 +53,22 @@ func (a *app) importKubernetesCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				r, err := kubernetes.Read(shown[i], data, kubernetes.Options{Zone: zone})
+				r, err := kubernetes.Read(shown[i], data, kubernetes.Options{Zone: zone, Prefix: prefix})
 				if err != nil {
 					return usage("%v", err)
 				}
-				all.Jobs, all.Skipped, all.Refused = append(all.Jobs, r.Jobs...), append(all.Skipped, r.Skipped...), append(all.Refused, r.Refused...)
+				for _, job := range r.Jobs {
+					all.Jobs = append(all.Jobs, labelled(job))
+				}
+				all.Skipped, all.Refused = append(all.Skipped, r.Skipped...), append(all.Refused, r.Refused...)
 			}
 			refuseTwins(&all)
 			return a.importJobs(cmd.Context(), shown, all, dryRun)
 		},
 	}
 	cmd.Flags().StringVar(&zone, "tz", "", "`zone` of CronJobs that name none, an IANA name (default: the service's)")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "add nothing; write what would be added as a job file")
+	cmd.Flags().StringVar(&prefix, "prefix", "", "`text` in front of the jobs' ids, such as cluster1/")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "add nothing; write what would be added as a job file, and say what the service would make of it")
 	return cmd
 }
 
@@ -123,86 +123,57 @@ var (
 
 // importJobs adds what was found, and says of the rest why not. Files are those that it was found in, as people are told of them.
 func (a *app) importJobs(ctx context.Context, files []string, found kubernetes.Result, dryRun bool) error {
-	refused := len(found.Refused)
-	told := slices.Concat(found.Skipped, found.Refused)
+	m := &cronJobs{app: a, jobs: found.Jobs, refused: len(found.Refused), told: slices.Concat(found.Skipped, found.Refused)}
 	for _, job := range found.Jobs {
 		for _, n := range job.Notes {
-			told = append(told, fmt.Sprintf("%s: %s: %s", job.Where, job.Definition["id"], n))
+			m.told = append(m.told, fmt.Sprintf("%s: %s: %s", job.Where, job.Definition["id"], n))
 		}
 	}
-	definitions := make([]json.RawMessage, len(found.Jobs))
-	for i, job := range found.Jobs {
-		var err error
-		if definitions[i], err = encode(job.Definition); err != nil {
-			return err
-		}
+	failed := m.add(ctx, dryRun)
+	unasked := dryRun && notAsked(failed)
+	if unasked {
+		m.outcomes = m.tried()
 	}
-	var outcomes []outcome
-	var failed error
-	if dryRun {
-		outcomes = tryDefinitions(definitions)
-	} else if len(definitions) > 0 {
-		var c *client.Client
-		if c, failed = a.connect(); failed == nil {
-			defer c.Close()
-			outcomes, failed = addInBatches(ctx, c, definitions, func(int) ruqi.OnConflict { return ruqi.Replace })
-		}
-	}
-	var jobs []ruqi.Job
-	var done []string
-	var good []map[string]any
-	for i, o := range outcomes {
-		var invalid *ruqi.InvalidError
-		switch {
-		case errors.As(o.fault, &invalid):
-			for _, f := range invalid.Faults {
-				told = append(told, found.Jobs[i].Fault(f))
-			}
-			refused++
-		case dryRun:
-			good = append(good, found.Jobs[i].Definition)
-		case o.how != "":
-			jobs, done = append(jobs, o.job), append(done, o.how)
-		}
-	}
-	for _, line := range inOrder(told, files) {
+	in, done := m.judge()
+	for _, line := range inOrder(m.told, files) {
 		a.say("%s", line)
 	}
-	for i, definition := range good {
-		if err := a.printDocument(definition, i == 0); err != nil {
-			return err
+	switch {
+	case dryRun:
+		if !unasked && failed != nil {
+			return failed
 		}
-	}
-	if !dryRun && len(definitions) > 0 {
+		for i, definition := range in {
+			if err := a.printDocument(definition, i == 0); err != nil {
+				return err
+			}
+		}
+		if unasked {
+			a.say("%s would be added; %s", count(len(in), "job"), notTaken(m.refused, "CronJob"))
+			a.sayNotAsked(failed)
+		} else if len(found.Jobs) > 0 {
+			a.say("%s: %s; %s", count(len(in), "job"), a.sayRehearsed(m.outcomes), notTaken(m.refused, "CronJob"))
+		}
+	case len(found.Jobs) > 0:
 		var unprinted error
-		if outcomes != nil {
-			unprinted = a.printChanged(jobs, done...)
+		if m.outcomes != nil {
+			unprinted = a.printChanged(done, m.hows()...)
 		}
 		err := errors.Join(failed, unprinted)
-		if err != nil && outcomes != nil {
-			a.say("%s", summary(outcomes, failed))
+		if err != nil && m.outcomes != nil {
+			a.say("%s", summary(m.outcomes, failed))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	switch {
-	case refused > 0:
+	case m.refused > 0:
 		return errNotAll
 	case len(found.Jobs) == 0 && len(found.Skipped) > 0: // the wrong file: manifests beside CronJobs are left out without a fault
 		return errNothing
 	}
 	return nil
-}
-
-// tryDefinitions reads definitions as the service would: what is wrong with each is its outcome.
-func tryDefinitions(definitions []json.RawMessage) []outcome {
-	registry := standard.Registry(standard.Options{})
-	outcomes := make([]outcome, len(definitions))
-	for i, text := range definitions {
-		_, outcomes[i].fault = wire.DecodeNew(registry, text)
-	}
-	return outcomes
 }
 
 // inOrder sorts lines FILE:LINE: … by their places.

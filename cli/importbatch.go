@@ -94,16 +94,20 @@ func (b *batch) add(ctx context.Context, c *client.Client, outcomes []outcome) e
 	return failed
 }
 
-// summary counts what became of jobs. Where the service failed some may be in that it has not answered for.
+// summary counts what became of jobs, those that were refused left out. Where the service failed some may be in that it has not answered for.
 func summary(outcomes []outcome, failed error) string {
 	counts := map[string]int{}
-	unknown := 0
+	all, unknown := 0, 0
 	for _, o := range outcomes {
-		if counts[o.how]++; o.how == "" && o.fault == nil {
+		if o.fault != nil {
+			continue
+		}
+		all++
+		if counts[o.how]++; o.how == "" {
 			unknown++
 		}
 	}
-	text := fmt.Sprintf("%s: %d created, %d changed, %d unchanged", count(len(outcomes), "job"), counts["created"], counts["changed"], counts["unchanged"])
+	text := fmt.Sprintf("%s: %d created, %d changed, %d unchanged", count(all, "job"), counts["created"], counts["changed"], counts["unchanged"])
 	if failed != nil {
 		text += fmt.Sprintf(", %d not known to be in (import again: what is in is not added twice)", unknown)
 	}

@@ -57,7 +57,7 @@ func (a *app) importCrontabCommand() *cobra.Command {
 	flags.StringVar(&f.prefix, "prefix", "", "`text` in front of the jobs' ids, such as web1/")
 	flags.StringVar(&f.dialect, "dialect", "crontab", "`dialect` of the five fields: crontab, or ruqi for tables of APScheduler, where weekday 0 is Monday and both day fields must match")
 	flags.BoolVar(&f.takeOver, "take-over", false, "take jobs that came from another file of the same name")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "add nothing; write what would be added as a job file")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "add nothing; write what would be added as a job file, and say what the service would make of it")
 	return cmd
 }
 
@@ -81,6 +81,8 @@ type lineJob struct {
 	crontab.Job
 	where string
 	table *crontabFile
+	// zone is, in words, where the times of a job are that is not Zoned; empty while that is the service's to say.
+	zone string
 }
 
 // pathLabel is the label that says which file a job came from, as crontabFile.from has it: files in several places have one name.
@@ -138,20 +140,16 @@ func (a *app) importCrontabs(ctx context.Context, names []string, f *crontabFlag
 			if labels, ok := job.Definition["labels"].(map[string]string); ok {
 				labels[pathLabel] = t.from
 			}
-			all = append(all, lineJob{job, where, t})
+			all = append(all, lineJob{Job: job, where: where, table: t})
 		}
-	}
-	if f.dryRun {
-		return a.dryCrontabs(all, refused, f)
 	}
 	return a.addLines(ctx, all, tables, refused, f)
 }
 
-// dryCrontabs writes what would be added as a job file.
-func (a *app) dryCrontabs(all []lineJob, refused int, f *crontabFlags) error {
+// tryLines writes what would be added as a job file, for want of a service that could be asked: unasked says why.
+func (a *app) tryLines(all []lineJob, refused int, f *crontabFlags, unasked error) error {
 	registry := standard.Registry(standard.Options{})
-	first := true
-	good := 0
+	var good []lineJob
 	for _, job := range all {
 		text, err := encode(job.Definition)
 		if err != nil {
@@ -163,16 +161,26 @@ func (a *app) dryCrontabs(all []lineJob, refused int, f *crontabFlags) error {
 			refused++
 			continue
 		}
-		if err := a.printDocument(job.Definition, first); err != nil {
-			return err
-		}
-		first = false
-		good++
+		good = append(good, job)
 	}
-	a.say("%s would be added; %s", count(good, "job"), notTaken(refused))
-	tellPolicies(a.say, all, f, "the service's zone")
+	if err := a.printLines(good); err != nil {
+		return err
+	}
+	a.say("%s would be added; %s", count(len(good), "job"), notTaken(refused, "line"))
+	a.sayNotAsked(unasked)
+	tellPolicies(a.say, good, f)
 	if refused > 0 {
 		return errNotAll
+	}
+	return nil
+}
+
+// printLines writes the jobs as a job file.
+func (a *app) printLines(jobs []lineJob) error {
+	for i, job := range jobs {
+		if err := a.printDocument(job.Definition, i == 0); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -183,14 +191,17 @@ func (a *app) sayFaults(job lineJob, invalid *ruqi.InvalidError) {
 	}
 }
 
-// addLines adds the jobs and tells of it.
+// addLines adds the jobs, or asks the service what adding them would do, and tells of it.
 func (a *app) addLines(ctx context.Context, all []lineJob, tables []crontabFile, refused int, f *crontabFlags) error {
 	c, err := a.connect()
-	if err != nil {
-		return err
+	var there map[string]ruqi.Job
+	if err == nil {
+		defer c.Close()
+		there, err = crontabJobs(ctx, c)
 	}
-	defer c.Close()
-	there, err := crontabJobs(ctx, c)
+	if f.dryRun && notAsked(err) {
+		return a.tryLines(all, refused, f, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -199,42 +210,21 @@ func (a *app) addLines(ctx context.Context, all []lineJob, tables []crontabFile,
 		all, others = a.refuseOthers(all, there)
 		refused += others
 	}
-	definitions := make([]json.RawMessage, len(all))
-	for i, job := range all {
-		if definitions[i], err = encode(job.Definition); err != nil {
-			return err
-		}
+	all, ofSets := a.refuseSets(all, there)
+	refused += ofSets
+	outcomes, failed, err := sendLines(ctx, c, all, there, f.dryRun)
+	if err != nil {
+		return err
 	}
-	outcomes, failed := addInBatches(ctx, c, definitions, func(i int) ruqi.OnConflict {
-		if _, before := there[all[i].ID]; before {
-			return ruqi.Replace // only what came from a crontab before is
-		}
-		return ruqi.Fail
-	})
-	var jobs []ruqi.Job
-	var done []string
-	zone := "the service's zone"
-	for i, o := range outcomes {
-		var invalid *ruqi.InvalidError
-		switch {
-		case errors.As(o.fault, &invalid):
-			a.sayFaults(all[i], invalid)
-			refused++
-		case errors.Is(o.fault, ruqi.ErrExists):
-			a.say("%s: its id %s is taken by a job that came from no crontab; --prefix gives another", all[i].where, all[i].ID)
-			refused++
-		case o.how != "":
-			if at := wire.Zone(o.job.Trigger); !all[i].Zoned && at != nil {
-				zone = at.String() + ", the service's zone"
-			}
-			if a.output == "json" || o.how != "unchanged" {
-				jobs, done = append(jobs, o.job), append(done, o.how)
-			}
-		}
+	in, wrong := a.judgeLines(all, outcomes, there)
+	refused += wrong
+	if f.dryRun {
+		err = a.printLines(in)
+	} else {
+		err = a.printTaken(outcomes)
 	}
-	err = a.printChanged(jobs, done...)
 	tell := a.say
-	if a.output != "json" {
+	if a.output != "json" && !f.dryRun {
 		tell = func(format string, args ...any) {
 			err = errors.Join(err, a.print("%s\n", escape(fmt.Sprintf(format, args...))))
 		}
@@ -242,9 +232,16 @@ func (a *app) addLines(ctx context.Context, all []lineJob, tables []crontabFile,
 	if failed == nil {
 		a.sayGone(there, all, tables, f)
 	}
-	tell("%s; %s", summary(outcomes, failed), notTaken(refused))
+	switch {
+	case f.dryRun && failed == nil:
+		counts := a.sayRehearsed(outcomes)
+		tell("%s would be added; %s", count(len(in), "job"), notTaken(refused, "line"))
+		tell("%s: %s", count(len(in), "job"), counts)
+	case !f.dryRun:
+		tell("%s; %s", summary(outcomes, failed), notTaken(refused, "line"))
+	}
 	if failed == nil {
-		tellPolicies(tell, all, f, zone)
+		tellPolicies(tell, in, f)
 	}
 	if err := errors.Join(failed, err); err != nil {
 		return err
@@ -255,11 +252,72 @@ func (a *app) addLines(ctx context.Context, all []lineJob, tables []crontabFile,
 	return nil
 }
 
-func notTaken(refused int) string {
+// sendLines adds the jobs, or asks the service what adding them would do.
+func sendLines(ctx context.Context, c *client.Client, all []lineJob, there map[string]ruqi.Job, dryRun bool) (outcomes []outcome, failed, err error) {
+	definitions := make([]json.RawMessage, len(all))
+	for i, job := range all {
+		if definitions[i], err = encode(job.Definition); err != nil {
+			return nil, nil, err
+		}
+	}
+	onConflict := func(i int) ruqi.OnConflict {
+		if _, before := there[all[i].ID]; before {
+			return ruqi.Replace // only what came from a crontab before is
+		}
+		return ruqi.Fail
+	}
+	if dryRun {
+		outcomes, failed = rehearseAll(ctx, c, definitions, onConflict, func(i int) ruqi.Job { return there[all[i].ID] })
+	} else {
+		outcomes, failed = addInBatches(ctx, c, definitions, onConflict)
+	}
+	return outcomes, failed, nil
+}
+
+// judgeLines says what is wrong with the jobs that were refused, and returns the others and how many were.
+func (a *app) judgeLines(all []lineJob, outcomes []outcome, there map[string]ruqi.Job) (in []lineJob, refused int) {
+	for i, o := range outcomes {
+		var invalid *ruqi.InvalidError
+		job := all[i]
+		switch {
+		case errors.As(o.fault, &invalid):
+			a.sayFaults(job, invalid)
+			refused++
+		case errors.Is(o.fault, ruqi.ErrExists):
+			a.say("%s: its id %s is taken by a job that came from no crontab; --prefix gives another", job.where, job.ID)
+			refused++
+		case o.how != "":
+			// What is replaced keeps its zone where none is given.
+			if at := wire.Zone(o.job.Trigger); !job.Zoned && at != nil {
+				if old, before := there[job.ID]; before && wire.Zone(old.Trigger) != nil {
+					job.zone = at.String() + ", as before"
+				} else {
+					job.zone = at.String() + ", the service's zone"
+				}
+			}
+			in = append(in, job)
+		}
+	}
+	return in, refused
+}
+
+// printTaken says of the jobs that were taken what they have become, in a table of those alone that have changed.
+func (a *app) printTaken(outcomes []outcome) error {
+	var jobs []ruqi.Job
+	var done []string
+	for _, o := range outcomes {
+		if o.how != "" && (a.output == "json" || o.how != "unchanged") {
+			jobs, done = append(jobs, o.job), append(done, o.how)
+		}
+	}
+	return a.printChanged(jobs, done...)
+}
+
+func notTaken(refused int, noun string) string {
 	if refused == 0 {
 		return "nothing was left out"
 	}
-	return count(refused, "line") + " not taken"
+	return count(refused, noun) + " not taken"
 }
 
 func count(n int, noun string) string {
@@ -270,7 +328,7 @@ func count(n int, noun string) string {
 }
 
 // tellPolicies tells what the jobs do where crontabs are silent.
-func tellPolicies(tell func(string, ...any), all []lineJob, f *crontabFlags, zone string) {
+func tellPolicies(tell func(string, ...any), all []lineJob, f *crontabFlags) {
 	if len(all) == 0 {
 		return
 	}
@@ -284,7 +342,8 @@ func tellPolicies(tell func(string, ...any), all []lineJob, f *crontabFlags, zon
 	}
 	tell("%s; %s", late, overlap)
 	tell("what the commands write is kept in the history of their runs, in place of mail")
-	unzoned, given, homeless := 0, 0, 0
+	unzoned := map[string]int{} // by the words for the zone
+	given, homeless := 0, 0
 	for _, job := range all {
 		if task, _ := job.Definition["task"].(map[string]any); task["dir"] == nil {
 			homeless++
@@ -292,7 +351,11 @@ func tellPolicies(tell func(string, ...any), all []lineJob, f *crontabFlags, zon
 		when, _ := job.Definition["trigger"].(map[string]any)
 		switch {
 		case !job.Zoned:
-			unzoned++
+			zone := job.zone
+			if zone == "" {
+				zone = "the service's zone"
+			}
+			unzoned[zone]++
 		case when["zone"] == f.zone:
 			given++
 		}
@@ -300,12 +363,25 @@ func tellPolicies(tell func(string, ...any), all []lineJob, f *crontabFlags, zon
 	if homeless > 0 {
 		tell("%s: started where the service was, not at home, which is not known here", count(homeless, "job"))
 	}
-	if unzoned > 0 {
-		tell("%s: times in %s, since no CRON_TZ says otherwise (--tz does)", count(unzoned, "job"), zone)
+	for _, zone := range slices.Sorted(maps.Keys(unzoned)) {
+		tell("%s: times in %s, since no CRON_TZ says otherwise (--tz does)", count(unzoned[zone], "job"), zone)
 	}
 	if given > 0 && f.zone != "" {
 		tell("%s: times in %s", count(given, "job"), f.zone)
 	}
+}
+
+// refuseSets leaves out jobs whose ids have jobs of sets of job files: it is for these to say what the jobs are.
+func (a *app) refuseSets(all []lineJob, there map[string]ruqi.Job) (rest []lineJob, refused int) {
+	for _, job := range all {
+		if set := there[job.ID].Labels[setLabel]; set != "" {
+			a.say("%s: its id %s is taken by a job of the set %q of job files; --prefix gives another", job.where, job.ID, set)
+			refused++
+			continue
+		}
+		rest = append(rest, job)
+	}
+	return rest, refused
 }
 
 // refuseOthers leaves out tables that have ids of jobs that came from another file, and tells how many jobs these are: taken, they would

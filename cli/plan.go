@@ -144,11 +144,16 @@ func (p *plan) all(ctx context.Context, wanted map[string]*step) (map[string]*ru
 
 // some returns the stored jobs that are wanted.
 func (p *plan) some(ctx context.Context, wanted map[string]*step) (map[string]*ruqi.Job, error) {
-	var parts [][]string
 	ids := make([]string, 0, len(wanted))
 	for _, s := range p.steps {
 		ids = append(ids, s.id)
 	}
+	return storedJobs(ctx, p.client, ids)
+}
+
+// storedJobs returns those of the ids that are stored.
+func storedJobs(ctx context.Context, c *client.Client, ids []string) (map[string]*ruqi.Job, error) {
+	var parts [][]string
 	for part := range slices.Chunk(ids, idsAsked) {
 		parts = append(parts, part)
 	}
@@ -156,7 +161,7 @@ func (p *plan) some(ctx context.Context, wanted map[string]*step) (map[string]*r
 	var mu sync.Mutex // guards found and failed
 	var failed error
 	inParallel(ctx, len(parts), func(i int) bool {
-		page, err := p.client.Jobs(ctx, ruqi.JobQuery{IDs: parts[i], Limit: ruqi.MaxPage})
+		page, err := c.Jobs(ctx, ruqi.JobQuery{IDs: parts[i], Limit: ruqi.MaxPage})
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {

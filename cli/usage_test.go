@@ -9,6 +9,22 @@ import (
 	"testing"
 )
 
+// A word behind a flag that takes a value is this value, and behind -- it is the program's.
+func TestTheWordsTrueAndFalseAreValuesAndPrograms(t *testing.T) {
+	for _, args := range [][]string{
+		{"job", "add", "x", "--every", "1h", "--paused", "--command", "true"},
+		{"job", "add", "x", "--every", "1h", "--paused", "--command=true"},
+		{"job", "add", "x", "--every", "1h", "--coalesce=false", "--", "true"},
+		{"job", "add", "x", "--every", "1h", "--login", "--", "false", "--all", "true"},
+		{"job", "add", "false", "--every", "1h", "--command", "--login", "--name", "true"},
+		{"job", "run", "true", "--wait"},
+	} {
+		if got := run(t, unreachable, "", args...); got.status != 5 {
+			t.Errorf("%q: exit %d: %s", args, got.status, got.errors)
+		}
+	}
+}
+
 func TestMistakesAreToldInOneStyle(t *testing.T) {
 	add := []string{"job", "add", "x", "--every", "1h", "--command", "true"}
 	with := func(more ...string) []string { return append(append([]string{}, add...), more...) }
@@ -33,6 +49,14 @@ func TestMistakesAreToldInOneStyle(t *testing.T) {
 		{"ruqi: --limit: \"many\" is not a whole number\n", []string{"job", "list", "--limit", "many"}},
 		{"ruqi: -n: \"many\" is not a whole number\n", []string{"next", "-n", "many", "* * * * *"}},
 		{"ruqi: --coalesce: \"maybe\" is unknown; accepted are true and false\n", with("--coalesce=maybe")},
+		{"ruqi: --coalesce: the \"false\" after it is an argument of its own; write --coalesce=false\n", []string{"job", "add", "--every", "1h", "--coalesce", "false", "--command", "ls"}},
+		{"; write --coalesce=false\n", []string{"job", "modify", "x", "--coalesce", "False"}},
+		{"; write --login=true\n", []string{"job", "add", "x", "--login", "true", "--every", "1h", "--", "ls"}},
+		{"; write --all=false\n", []string{"job", "list", "--limit", "5", "--all", "false"}},
+		{"; write --follow=false\n", []string{"run", "logs", "--server=http://127.0.0.1:1", "-f", "false", "1"}},
+		{"; write --insecure-http=true\n", []string{"serve", "--insecure-http", "true"}},
+		{"; write --wait=true\n", []string{"-o", "json", "job", "run", "--wait", "true"}},
+		{"; write --dry-run=false\n", []string{"import", "k8s", "--tz", "UTC", "--dry-run", "false", "x.yaml"}},
 		{"ruqi: --limit: there is no value after it\n", []string{"job", "list", "--limit"}},
 		{"accepted are queued, running, succeeded", []string{"run", "list", "--state", "done"}},
 		{"ruqi: --tz: there is no zone \"Nowhere\"", with("--tz", "Nowhere")},

@@ -72,7 +72,14 @@ func (r *wordReader) beginning(saidEvery bool) error {
 	next := r.peek()
 	if a, ok := adverbs[next]; ok {
 		if a.unit == "" {
-			return r.refuse("the words do not count months: that is a kind cron, 0 0 1 */%d *", a.months)
+			return r.countedAdverb(a)
+		}
+		after := wordReader{rest: r.rest[1:]}
+		if secs, err := after.typedTimes(); a.time != "" && r.word(1) != "at" && err == nil && len(secs) > 0 {
+			return r.instead(len(r.rest)-len(after.rest), acceptedEvery, every+a.day+" at "+timesText(secs)) // monthly 14:00
+		}
+		if _, named := after.weekday(); named && strings.Contains(a.unit, "week") {
+			return r.instead(1, acceptedEvery, every+a.unit+" on") // weekly monday
 		}
 		switch after := r.word(1); {
 		case after == "at" || after == ",":
@@ -83,12 +90,36 @@ func (r *wordReader) beginning(saidEvery bool) error {
 		return r.instead(1, acceptedEvery, every+a.day+a.time)
 	}
 	if at, ok := timeWords[next]; ok {
+		if after := (wordReader{rest: r.rest[1:]}); after.skip("on") {
+			if on, named := after.weekday(); named && len(after.rest) == 0 {
+				return r.instead(3, acceptedEvery, every+weekdayText(on)+" at "+at)
+			}
+		}
 		return r.instead(1, acceptedEvery, every+"day at "+at)
 	}
 	if next == "other" {
 		return r.other()
 	}
 	return r.lengthHint()
+}
+
+// countedAdverb says how quarterly is written, with the typed time and day.
+func (r *wordReader) countedAdverb(a adverb) error {
+	t, err := readTyped(r.rest)
+	if err != nil {
+		return err
+	}
+	dom := "1"
+	switch {
+	case t.last:
+		dom = "L"
+	case t.dom > 0:
+		dom = strconv.Itoa(t.dom)
+	}
+	expr, rest := typed{secs: t.secs}.cron(0, dom, "*")
+	fields := strings.Fields(expr)
+	fields[len(fields)-2] = fmt.Sprintf("*/%d", a.months)
+	return r.refuse("the words do not count months: that is a kind cron, %s%s", strings.Join(fields, " "), rest)
 }
 
 // spelled returns how noon and 9.30 are written, if the next word is such a time of day.
@@ -177,8 +208,9 @@ var ordinals = map[string]int{
 
 // elsewhere says which kind of trigger says what the words do not: working days, holidays, the first Monday. It is nil for other words.
 func elsewhere(list []word) error {
-	var expr, day string
-	working, left, counted := -1, -1, -1
+	list = beforeUntil(list)
+	expr, day, counted := countedDays(list)
+	working, left := -1, -1
 	for i, w := range list {
 		next := ""
 		if i+1 < len(list) {
@@ -189,39 +221,40 @@ func elsewhere(list []word) error {
 			if working < 0 && (next == "day" || next == "days") {
 				working = i
 			}
-			continue
 		case "workday", "workdays":
 			if working < 0 {
 				working = i
 			}
-			continue
 		case "except", "unless", "excluding", "holiday", "holidays":
 			if left < 0 {
 				left = i
 			}
-			continue
 		}
-		n, isOrdinal := ordinals[w.text]
-		at := wordReader{rest: list[i+1:]}
-		if on, ok := at.weekday(); isOrdinal && counted < 0 && ok && on != mondayFriday {
-			counted, day = i, list[i+1].text[:3]
-			if expr = day + "L"; n > 0 {
-				expr = fmt.Sprintf("%s#%d", day, n)
-			}
-		}
+	}
+	if working < 0 && left < 0 && counted < 0 {
+		return nil
+	}
+	t, err := readTyped(list)
+	if err != nil {
+		return err
 	}
 	has := func(text string) bool { return slices.ContainsFunc(list, func(w word) bool { return w.text == text }) }
 	say := func(i int, format string, args ...any) error {
 		return &wordError{column: list[i].column, wanted: fmt.Sprintf(format, args...), complete: true}
 	}
-	cron, not, otherwise := "0 9 * * *", `{"calendar":"holidays"}`, ""
+	dom, dow, not, otherwise := "*", "*", `{"calendar":"holidays"}`, ""
 	switch {
 	case counted >= 0:
-		cron = "0 9 * * " + expr
+		dow = expr
 	case working >= 0 && has("last"):
-		cron, otherwise = "0 9 L * *", `,"else":"previous"`
+		dom, otherwise = "L", `,"else":"previous"`
 	case working >= 0 && (has("first") || has("1st")):
-		cron, otherwise = "0 9 1 * *", `,"else":"next"`
+		dom, otherwise = "1", `,"else":"next"`
+	}
+	cron, rest := t.cron(9*3600, dom, dow)
+	of := fmt.Sprintf(`{"kind":"cron","expr":"%s"}`, cron)
+	if counted < 0 && working < 0 && left >= 0 {
+		of, rest = t.days(list, left)
 	}
 	if has("next") {
 		otherwise = `,"else":"next"`
@@ -229,16 +262,14 @@ func elsewhere(list []word) error {
 	if working >= 0 {
 		not = `{"days":{"weekdays":["sat","sun"]}},` + not
 	}
-	except := fmt.Sprintf(`{"kind":"except","of":{"kind":"cron","expr":"%s"},"not":[%s]%s}`, cron, not, otherwise)
+	except := fmt.Sprintf(`{"kind":"except","of":%s,"not":[%s]%s}%s`, of, not, otherwise, rest)
 	switch {
 	case left >= 0:
 		return say(left, "the words leave no days out: that is a kind except, %s", except)
 	case working >= 0:
 		return say(working, "the words know no holidays: Monday to Friday is every weekday, and without holidays it is a kind except, %s", except)
-	case counted >= 0 && strings.HasSuffix(expr, "#2"):
-		return say(counted, "the words do not count the weekdays of a month: that is a kind cron, %s; every second week is every 2 weeks on %s", cron, day)
-	case counted >= 0:
-		return say(counted, "the words do not count the weekdays of a month: that is a kind cron, %s", cron)
+	case strings.HasSuffix(expr, "#2"):
+		return say(counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s; every second week is every 2 weeks on %s", cron, rest, day)
 	}
-	return nil
+	return say(counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s", cron, rest)
 }

@@ -87,7 +87,10 @@ func TestWordsForMonthsAreAnsweredWithAKindThatCountsThem(t *testing.T) {
 	shown := regexp.MustCompile(`kind (cron|calendar), (.*?), (?:or words|at column)`)
 	for _, c := range []struct{ kind, text, right string }{
 		{"every", "quarterly", "0 0 1 */3 *"},
-		{"every", "every quarterly at 9:00", "0 0 1 */3 *"},
+		{"every", "every quarterly at 9:00", "0 9 1 */3 *"},
+		{"every", "quarterly on the 15th at 14:30", "30 14 15 */3 *"},
+		{"every", "half-yearly on the last day at 7pm", "0 19 L */6 *"},
+		{"every", "every 2 months on the last day at 7pm", "0 19 L */2 *"},
 		{"every", "half-yearly", "0 0 1 */6 *"},
 		{"interval", "monthly", "months=1 hour=0"},
 		{"interval", "every quarterly", "months=3 hour=0"},
@@ -136,7 +139,7 @@ func TestAnIntervalInWordsIsToldHowItIsInShort(t *testing.T) {
 func TestWhatOtherKindsSayIsAnsweredWithThatKind(t *testing.T) {
 	except, cron := regexp.MustCompile(`kind except, (\{.*\}), at column`), regexp.MustCompile(`kind cron, ([^,;]+)[,;]`)
 	for _, c := range []struct{ text, says string }{
-		{"the last working day of the month at 18:00", `"expr":"0 9 L * *"},"not":[{"days":{"weekdays":["sat","sun"]}},{"calendar":"holidays"}],"else":"previous"}, at column 10`},
+		{"the last working day of the month at 18:00", `"expr":"0 18 L * *"},"not":[{"days":{"weekdays":["sat","sun"]}},{"calendar":"holidays"}],"else":"previous"}, at column 10`},
 		{"every day except holidays", `"expr":"0 9 * * *"},"not":[{"calendar":"holidays"}]}, at column 11`},
 		{"first Monday unless a holiday, then the next working day",
 			`"expr":"0 9 * * mon#1"},"not":[{"days":{"weekdays":["sat","sun"]}},{"calendar":"holidays"}],"else":"next"}, at column 14`},

@@ -26,13 +26,17 @@ func (r *wordReader) readMonths(s *saying, n int64) (done bool, err error) {
 	}
 	r.rest = r.rest[1:]
 	if n > 1 {
-		return true, at.refuse("the words do not say which %ss are counted: that is a kind calendar with its first date, %ss=%d hour=9 start_date=2027-01-15", name, name, n)
+		return true, at.countedMonths(name, n, r.rest)
 	}
 	if !r.skip("on") {
-		if name == "month" {
-			return true, r.refuse("a month has no time of its own: say the day, as in every month on the 15th at 09:00")
+		t, err := readTyped(r.rest)
+		if err != nil {
+			return true, err
 		}
-		return true, r.refuse("a year has no time of its own: say the date, as in every year on march 15 at 09:00")
+		if name == "month" {
+			return true, r.refuse("a month has no time of its own: say the day, as in every month on the 15th at %s", t.at("09:00"))
+		}
+		return true, r.refuse("a year has no time of its own: say the date, as in every year on march 15 at %s", t.at("09:00"))
 	}
 	s.form = formDates
 	if name == "month" {

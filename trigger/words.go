@@ -219,8 +219,15 @@ func (r *wordReader) readEvery(s *saying) error {
 	case r.skip("to"):
 		return r.readRandom(s, n)
 	}
-	if _, isDay := r.weekday(); isDay {
-		return at.refuse("weekdays are not counted: say every monday at 13:15, or every 2 weeks on monday at 13:15")
+	if on, isDay := r.weekday(); isDay {
+		t, err := readTyped(r.rest)
+		if err != nil {
+			return err
+		}
+		if on == mondayFriday {
+			return at.refuse("weekdays are not counted: say every weekday at %s", t.at("13:15"))
+		}
+		return at.refuse("weekdays are not counted: say every %s at %s, or every %d weeks on %[1]s at %[2]s", weekdayText(on), t.at("13:15"), max(n, 2))
 	}
 	if done, err := r.readMonths(s, n); done {
 		return err

@@ -22,7 +22,9 @@ import (
 // A Job is a CronJob as a definition in the API's shape.
 type Job struct {
 	// Where is FILE:LINE of the CronJob.
-	Where      string
+	Where string
+	// Source is NAMESPACE/NAME of the CronJob, NAME alone where it names no namespace. The id is Options.Prefix and that.
+	Source     string
 	Definition map[string]any
 	// Notes say what of it was left out, or means something else here.
 	Notes []string
@@ -39,6 +41,8 @@ type Result struct {
 type Options struct {
 	// Zone is where CronJobs without a time zone live; empty: the service's.
 	Zone string
+	// Prefix stands in front of the ids.
+	Prefix string
 }
 
 // Defaults of Kubernetes (batch/v1), which a manifest that leaves them out relies on.
@@ -318,11 +322,11 @@ func (m *manifest) job(options Options) (job Job, faults []string) {
 	}
 	task, more := pod.task(note)
 	faults = append(faults, more...)
-	id := m.Metadata.Name
+	job.Source = m.Metadata.Name
 	if m.Metadata.Namespace != "" {
-		id = m.Metadata.Namespace + "/" + id
+		job.Source = m.Metadata.Namespace + "/" + job.Source
 	}
-	job.Definition = map[string]any{"id": id, "name": m.Metadata.Name, "trigger": trigger, "task": task, "policy": policy}
+	job.Definition = map[string]any{"id": options.Prefix + job.Source, "name": m.Metadata.Name, "trigger": trigger, "task": task, "policy": policy}
 	if len(m.Metadata.Labels) > 0 {
 		job.Definition["labels"] = m.Metadata.Labels
 	}

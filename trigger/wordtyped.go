@@ -1,0 +1,279 @@
+package trigger
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// typed is what words that are refused say all the same of times and days: what is suggested in their place says it too.
+type typed struct {
+	secs   []int32 // times of day, ascending
+	months []int   // 1 to 12
+	dom    int     // the day of the month; 0: none, or the last
+	last   bool    // the last day of the month
+}
+
+// readTyped looks for times and days anywhere in the words before until. The error is that of a time that cannot be read: whatever was
+// suggested would have another one.
+func readTyped(list []word) (t typed, err error) {
+	list = beforeUntil(list)
+	for i := range list {
+		r := wordReader{rest: list[i:], end: list[len(list)-1].column + len(list[len(list)-1].text)}
+		if month, ok := r.month(); ok {
+			t.months = append(t.months, month)
+			continue
+		}
+		if t.secs != nil {
+			continue
+		}
+		if t.secs, err = r.typedTimes(); err != nil {
+			return t, err
+		}
+	}
+	for i := range list {
+		r := wordReader{rest: list[i:]}
+		if !r.skip("on") {
+			continue
+		}
+		r.skip("the")
+		if r.peek() == "last" && r.word(1) == "day" {
+			t.last = true
+		} else if dom, err := r.dom(acceptedDay); err == nil && t.dom == 0 && r.peek() != "working" && r.peek() != "business" {
+			t.dom = dom
+		}
+	}
+	return t, nil
+}
+
+func beforeUntil(list []word) []word {
+	if i := slices.IndexFunc(list, func(w word) bool { return w.text == "until" }); i >= 0 {
+		return list[:i]
+	}
+	return list
+}
+
+// typedTimes reads at 14:00, also a list, noon, or a time without at; none for other words, and for at :15.
+func (r *wordReader) typedTimes() (secs []int32, err error) {
+	at := r.skip("at")
+	if at && strings.HasPrefix(r.peek(), ":") {
+		return nil, nil
+	}
+	if next := r.peek(); next != "" && next[0] >= '0' && next[0] <= '9' {
+		at = at || strings.Contains(next, ":") || strings.HasSuffix(next, "am") || strings.HasSuffix(next, "pm")
+	}
+	for first := true; first || r.and(); first = false {
+		named := timeWords[r.peek()] != ""
+		sec, err := r.time()
+		var wrong *wordError
+		if err != nil && (at || named) && errors.As(err, &wrong) && wrong.instead != "" { // 14, 9.30, noon
+			spelled := wordReader{rest: words(wrong.instead)}
+			if sec, err = spelled.time(); err == nil {
+				r.rest = r.rest[1:]
+			}
+		}
+		switch {
+		case err == nil:
+			secs = append(secs, sec)
+		case at && first:
+			return nil, err
+		default:
+			return slices.Compact(slices.Sorted(slices.Values(secs))), nil // "at 9:00, except holidays"
+		}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(secs))), nil
+}
+
+// cron returns an expression of the times, otherwise where there is none, and those fields; of times with other minutes than the first, and
+// other seconds, rest is what is said.
+func (t typed) cron(otherwise int32, dom, dow string) (expr, rest string) {
+	secs := t.secs
+	if len(secs) == 0 {
+		secs = []int32{otherwise}
+	}
+	var hours []string
+	for _, sec := range secs {
+		if sec%3600 == secs[0]%3600 {
+			hours = append(hours, strconv.Itoa(int(sec/3600)))
+		}
+	}
+	if len(hours) < len(secs) {
+		rest = "; the other times want a trigger of their own"
+	}
+	month := "*"
+	if len(t.months) > 0 {
+		month = joined(t.months)
+	}
+	expr = fmt.Sprintf("%d %s %s %s %s", secs[0]/60%60, strings.Join(hours, ","), dom, month, dow)
+	if second := secs[0] % 60; second != 0 {
+		expr = fmt.Sprintf("%d %s", second, expr)
+	}
+	return expr, rest
+}
+
+func joined(numbers []int) string {
+	list := make([]string, len(numbers))
+	for i, n := range numbers {
+		list[i] = strconv.Itoa(n)
+	}
+	return strings.Join(list, ",")
+}
+
+// calendar returns the time of day, nine o'clock where there is none, as the arguments of a kind calendar.
+func (t typed) calendar() string {
+	sec := int32(9 * 3600)
+	if len(t.secs) > 0 {
+		sec = t.secs[0]
+	}
+	text := fmt.Sprintf("hour=%d", sec/3600)
+	if minute := sec / 60 % 60; minute > 0 {
+		text += fmt.Sprintf(" minute=%d", minute)
+	}
+	if second := sec % 60; second > 0 {
+		text += fmt.Sprintf(" second=%d", second)
+	}
+	return text
+}
+
+// at returns the times as the words have them, otherwise where there are none.
+func (t typed) at(otherwise string) string {
+	if len(t.secs) == 0 {
+		return otherwise
+	}
+	return timesText(t.secs)
+}
+
+// countedMonths says how every n months or years are written, with the typed time and day.
+func (r *wordReader) countedMonths(name string, n int64, list []word) error {
+	t, err := readTyped(list)
+	if err != nil {
+		return err
+	}
+	if t.last && name == "month" && n <= 12 {
+		expr, rest := typed{secs: t.secs}.cron(9*3600, "L", "*")
+		fields := strings.Fields(expr)
+		fields[len(fields)-2] = fmt.Sprintf("*/%d", n)
+		return r.refuse("the words do not count months: that is a kind cron, %s%s", strings.Join(fields, " "), rest)
+	}
+	date := "2027-01-15"
+	dom := t.dom
+	if dom == 0 {
+		dom = 15
+	}
+	if name == "month" {
+		date = fmt.Sprintf("2027-01-%02d", dom)
+	} else if on, ok := yearDate(list); ok {
+		year := 2027
+		if on.month == 2 && on.dom == 1<<29 {
+			year = 2028
+		}
+		date = fmt.Sprintf("%d-%02d-%02d", year, on.month, bits.TrailingZeros32(on.dom))
+	}
+	return r.refuse("the words do not say which %ss are counted: that is a kind calendar with its first date, %ss=%d %s start_date=%s", name, name, n, t.calendar(), date)
+}
+
+// yearDate reads on march 15 anywhere in the words.
+func yearDate(list []word) (monthDays, bool) {
+	for i := range list {
+		r := wordReader{rest: list[i:]}
+		var s saying
+		if r.skip("on") && r.readDate(&s) == nil {
+			return s.dates, true
+		}
+	}
+	return monthDays{}, false
+}
+
+// typedDays returns the field of weekdays that are named: mon-fri, or mon,fri; * where there is none.
+func typedDays(list []word) string {
+	var fields []string
+	for i := 0; i < len(list); i++ {
+		r := wordReader{rest: list[i:]}
+		on, ok := r.weekday()
+		if !ok {
+			continue
+		}
+		if on == mondayFriday {
+			fields = append(fields, "mon-fri")
+			continue
+		}
+		field := list[i].text[:3]
+		if next := r.peek(); next == "to" || next == "through" || next == "-" {
+			r.rest = r.rest[1:]
+			if end, ok := r.weekday(); ok && end != mondayFriday {
+				field += "-" + list[i+2].text[:3]
+				i += 2
+			}
+		}
+		fields = append(fields, field)
+	}
+	if fields == nil {
+		return "*"
+	}
+	return strings.Join(fields, ",")
+}
+
+// countedDays returns the field of the weekdays of a month that are counted, mon#1,mon#3, the first of those days, and the place of the
+// first ordinal; -1 where there is none.
+func countedDays(list []word) (field, day string, at int) {
+	var fields []string
+	var ordinal []int
+	at = -1
+	begin, open := 0, false
+	for i, w := range list {
+		r := wordReader{rest: list[i:]}
+		if n, ok := ordinals[w.text]; ok {
+			if !open {
+				ordinal, begin = nil, i
+			}
+			ordinal, open = append(ordinal, n), true
+			continue
+		}
+		if on, ok := r.weekday(); ok && on != mondayFriday && len(ordinal) > 0 {
+			if open = false; at < 0 {
+				at, day = begin, w.text[:3]
+			}
+			for _, n := range ordinal {
+				if n == 0 {
+					fields = append(fields, w.text[:3]+"L")
+				} else {
+					fields = append(fields, fmt.Sprintf("%s#%d", w.text[:3], n))
+				}
+			}
+			continue
+		}
+		if w.text != "and" && w.text != "," && w.text != "the" {
+			ordinal, open = nil, false
+		}
+	}
+	return strings.Join(fields, ","), day, at
+}
+
+// days returns the trigger, in JSON, of which days are left out: what stands before the word at left, at the typed times.
+func (t typed) days(list []word, left int) (of, rest string) {
+	base := make([]string, 0, left+2)
+	for _, w := range list[:left] {
+		if w.text == "other" {
+			base = append(base, "2")
+			continue
+		}
+		base = append(base, w.text)
+	}
+	for len(base) > 0 && (base[len(base)-1] == "," || base[len(base)-1] == "and") {
+		base = base[:len(base)-1]
+	}
+	if len(t.secs) > 0 && !slices.Contains(base, "at") {
+		base = append(base, "at", timesText(t.secs))
+	}
+	s, _, err := readWords(strings.Join(base, " "))
+	field := typedDays(list)
+	expr, rest := t.cron(9*3600, "*", field)
+	daily := s.form == formWeekdays && rest == "" || s.form == formInterval && s.length == daySeconds*microsecond
+	if err == nil && !daily && !s.form.once() {
+		return fmt.Sprintf(`{"kind":"every","text":"%s"}`, s.text()), ""
+	}
+	return fmt.Sprintf(`{"kind":"cron","expr":"%s"}`, expr), rest
+}
