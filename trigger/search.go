@@ -86,8 +86,11 @@ func (q *search) next(t ruqi.Trigger, after, limit int64) (at int64, is finding)
 		switch {
 		case ok:
 			return found.UnixMicro(), fires
-		case !until.After(asked):
+		case until.IsZero():
 			return 0, never
+		case !until.After(asked): // it does not get on
+			q.spent = true
+			return after, upTo
 		}
 		if after = until.UnixMicro(); after >= limit {
 			break

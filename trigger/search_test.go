@@ -227,3 +227,22 @@ func TestMovedFireTimesOfAYearAreCounted(t *testing.T) {
 		t.Errorf("counted %d", n)
 	}
 }
+
+// stuck has a fire time, but its search does not get on to it.
+type stuck struct{ ruqi.Trigger }
+
+func (stuck) Search(after time.Time) (at, until time.Time, ok bool) { return time.Time{}, after, false }
+
+func TestAPartWhoseSearchDoesNotGetOnIsNotOneThatNeverFires(t *testing.T) {
+	from := time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+	part := stuck{trigger.EveryDuration(time.Hour)}
+	weekend := trigger.Days(daysOf(t, `{"weekdays":["sat","sun"]}`))
+	for name, of := range map[string]ruqi.Trigger{
+		"any": trigger.Any(part), "all": trigger.All(part, trigger.EveryDuration(time.Hour)), "except": trigger.Except(part, weekend), "only": trigger.Only(part, weekend),
+		"moved on": trigger.Except(part, weekend).Else(trigger.ElseNext), "moved back": trigger.Except(part, weekend).Else(trigger.ElsePrevious),
+	} {
+		if at, until, ok := of.(ruqi.Searcher).Search(from); ok || until.IsZero() {
+			t.Errorf("%s: %v, %v, %t; want that the search was given up", name, at, until, ok)
+		}
+	}
+}
