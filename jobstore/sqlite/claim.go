@@ -65,6 +65,8 @@ type want struct {
 	needs       map[string]bool
 	except      map[string]bool
 	limit       int
+	// turns is the statement that reads the queued rows, once it is chosen; see look.turns.
+	turns string
 }
 
 func newWant(request ruqi.ClaimRequest) *want {
@@ -261,94 +263,6 @@ func (l *look) servesPool(pool string) bool {
 	return named
 }
 
-// waiting is what queued rows may start now.
-type waiting struct {
-	jobs map[int64]*waitingJob // by seq
-}
-
-// A waitingJob is a job with queued rows that may start.
-type waitingJob struct {
-	seq      int64
-	id, pool string
-	priority int64
-	// due is the time of the oldest of rows.
-	due  int64
-	rows []int64
-}
-
-const sqlQueuedDue = `SELECT r.id, r.due, r.cause, r.batch, j.seq, j.id, j.pool, j.needs, j.priority, j.state, j.max_instances
-	FROM rq_run r INDEXED BY rq_run_queued CROSS JOIN rq_job j ON j.id = r.job_id
-	WHERE r.state = 0 AND r.due <= ? ORDER BY r.due, r.id`
-
-// queued reads the queued rows that may start, of all jobs that the instance serves.
-func (l *look) queued() (*waiting, error) {
-	if l.waiting != nil {
-		return l.waiting, nil
-	}
-	type candidate struct {
-		job      *waitingJob
-		standing sqlstore.Standing
-		rows     []sqlstore.Queued
-	}
-	found := map[int64]*candidate{}
-	var order []*candidate
-	err := l.query(sqlQueuedDue, []any{l.us}, func(r row) error {
-		if !l.servesPool(r.text(6)) || !l.want.serves(r.text(5), r.text(7)) {
-			return nil
-		}
-		c := found[r.int(4)]
-		if c == nil {
-			c = &candidate{
-				job:      &waitingJob{seq: r.int(4), id: r.text(5), pool: r.text(6), priority: r.int(8)},
-				standing: sqlstore.Standing{State: sqlstore.JobState(r.int(9)), MaxInstances: int(r.int(10))},
-			}
-			found[c.job.seq] = c
-			order = append(order, c)
-		}
-		c.rows = append(c.rows, sqlstore.Queued{ID: r.int(0), Due: r.time(1), Cause: sqlstore.Cause(r.int(2)), Batch: r.int(3)})
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	w := &waiting{jobs: map[int64]*waitingJob{}}
-	for _, c := range order {
-		if err := l.standing(c.job.id, &c.standing); err != nil {
-			return nil, err
-		}
-		for _, q := range sqlstore.Startable(l.now, c.standing, c.rows) {
-			if len(c.job.rows) == 0 {
-				c.job.due = sqlstore.Micros(q.Due)
-			}
-			c.job.rows = append(c.job.rows, q.ID)
-			w.jobs[c.job.seq] = c.job
-		}
-	}
-	l.waiting = w
-	return w, nil
-}
-
-const sqlStanding = `SELECT state, batch, count(*), min(id) FROM rq_run INDEXED BY rq_run_alive
-	WHERE job_id = ? AND state < 2 GROUP BY state, batch`
-
-// standing reads which runs of the job are alive.
-func (l *look) standing(id string, s *sqlstore.Standing) error {
-	s.Busy, s.First = map[int64]bool{}, map[int64]int64{}
-	return l.query(sqlStanding, []any{id}, func(r row) error {
-		running, batch := r.int(0) == sqlstore.CodeRunning, r.int(1)
-		if running || batch != 0 {
-			s.Active += int(r.int(2))
-		}
-		if batch != 0 && running {
-			s.Busy[batch] = true
-		}
-		if batch != 0 && !running {
-			s.First[batch] = r.int(3)
-		}
-		return nil
-	})
-}
-
 // A candidate is a job that a claim may take.
 type candidate struct {
 	jobRow
@@ -397,16 +311,11 @@ func (cl *claim) candidates(pool string) ([]*candidate, error) {
 		return nil, err
 	}
 	seen := map[int64]bool{}
-	if len(cl.look.waiting.jobs) > 0 {
-		for _, c := range list {
-			seen[c.seq] = true
-		}
+	for _, c := range list {
+		seen[c.seq] = true
 	}
-	for seq, w := range cl.look.waiting.jobs {
-		if w.pool != pool || seen[seq] {
-			continue
-		}
-		err := cl.query(sqlJobBySeq, []any{seq}, func(r row) error {
+	for _, w := range cl.look.waiting.urgent(pool, seen, slots) {
+		err := cl.query(sqlJobBySeq, []any{w.seq}, func(r row) error {
 			c, err := cl.candidate(pool, r)
 			if c != nil {
 				list = append(list, c)

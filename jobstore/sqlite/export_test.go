@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"reflect"
+	"unsafe"
 
 	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
+	lib "modernc.org/sqlite/lib"
 )
 
 // WithStatfs plants a file system.
@@ -113,4 +116,35 @@ func (s *Store) CountSQL(ctx context.Context, sql string, args ...any) (n int64,
 		return err
 	})
 	return n, err
+}
+
+// Steps returns how many steps SQLite's machine has taken for the statements of the store since Steps was called last. The driver
+// does not tell, so that its handles are taken out of it; the store must be at rest.
+func (s *Store) Steps() (n int64) {
+	conns := []*conn{<-s.writer}
+	for range cap(s.readers) {
+		conns = append(conns, <-s.readers)
+	}
+	for i, c := range conns {
+		if c != nil {
+			for _, st := range c.statements {
+				n += stepsOf(lib.Xsqlite3_stmt_status, c.raw, st.raw)
+			}
+		}
+		if i == 0 {
+			s.writer <- c
+		} else {
+			s.readers <- c
+		}
+	}
+	return n
+}
+
+func stepsOf[T any](status func(tls T, statement uintptr, op, reset int32) int32, c driver.Conn, st driver.Stmt) int64 {
+	tls := reflect.ValueOf(c).Elem().FieldByName("tls")
+	handle := reflect.ValueOf(st).Elem().FieldByName("pstmt").Uint()
+	if handle == 0 {
+		return 0
+	}
+	return int64(status(*(*T)(unsafe.Pointer(tls.UnsafeAddr())), uintptr(handle), lib.SQLITE_STMTSTATUS_VM_STEP, 1))
 }

@@ -116,7 +116,7 @@ func (cl *claim) offer(taken []*candidate) ([]ruqi.Due, error) {
 
 const sqlAdvance = `UPDATE rq_job SET next_nominal = ?, next_due = ?, run_count = ? WHERE seq = ?`
 const sqlSettle = `UPDATE rq_job SET state = ?, reason = ?, next_nominal = ?, next_due = ?, run_count = ? WHERE seq = ?`
-const sqlWaiting = `SELECT count(*) FROM rq_run INDEXED BY rq_run_alive WHERE job_id = ? AND state < 2 AND state = 0 AND batch = 0 AND cause = 0`
+const sqlWaiting = `SELECT count(*) FROM rq_run INDEXED BY rq_run_turn WHERE job_id = ? AND batch = 0 AND cause = 0 AND state = 0`
 const sqlCancelJob = `UPDATE rq_run INDEXED BY rq_run_alive SET cancel_by = ? WHERE job_id = ? AND state < 2 AND state = 1 AND cancel_by = ''`
 const sqlSetTask = `UPDATE rq_run SET task = ? WHERE id = ? AND job_id = ? AND state = 0`
 const sqlCancelBatches = `UPDATE rq_run INDEXED BY rq_run_alive SET state = 5, reason = ?, finished = ?, cancel_by = ? WHERE job_id = ? AND state < 2 AND state = 0 AND batch <> 0`
