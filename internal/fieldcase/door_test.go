@@ -161,6 +161,39 @@ func TestOddQueriesOfTheServiceAreText(t *testing.T) {
 	}
 }
 
+// XI07: a user, an owner and a name that are scripts are text wherever the service tells of them: in refusals, jobs, history and its log.
+func TestUsersAndOwnersThatAreScriptsAreText(t *testing.T) {
+	const script = `<script>alert(1)</script>`
+	s := serve(t)
+	ask := func(method, path, body string, want int) (text string) {
+		t.Helper()
+		status, kind, text := s.typed(method, path, body)
+		if status != want || kind != "application/json" && kind != "application/problem+json" || !json.Valid([]byte(text)) {
+			t.Errorf("%s %s: %d %s %s", method, path, status, kind, text)
+		}
+		return text
+	}
+	holds := func(text string) {
+		t.Helper()
+		if plain, err := json.Marshal(script); err != nil || !strings.Contains(text, strings.Trim(string(plain), `"`)) && !strings.Contains(text, script) {
+			t.Errorf("it is not in %s", text)
+		}
+	}
+	job := func(task string) string {
+		return `{"id":"x","name":"` + script + `","labels":{"owner":"` + script + `"},"trigger":{"kind":"interval","every":"24h"},"task":{"kind":"command","command":"true"` + task + `}}`
+	}
+	holds(ask(http.MethodPost, "/api/v1/jobs", job(`,"user":"`+script+`"`), http.StatusUnprocessableEntity))
+	ask(http.MethodGet, "/api/v1/jobs/x", "", http.StatusNotFound)
+	ask(http.MethodPost, "/api/v1/jobs", job(""), http.StatusCreated)
+	s.ran("x")
+	for _, path := range []string{"/api/v1/jobs/x", "/api/v1/runs?job=x", "/ruqi/get_jobs", "/ruqi/get_history"} {
+		holds(ask(http.MethodGet, path, "", http.StatusOK))
+	}
+	if job, err := s.Job(t.Context(), "x"); err != nil || job.Labels["owner"] != script || job.Name != script {
+		t.Errorf("it is %+v, %v", job, err)
+	}
+}
+
 // SR03, SR05: a redirect is followed to allowed addresses alone, and takes no header to another host; a run that is started by hand goes
 // where its job says.
 func TestWebhooksOfTheServiceStayWhereTheyMayGo(t *testing.T) {

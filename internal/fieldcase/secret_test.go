@@ -21,8 +21,14 @@ import (
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
-// answer sends a request to the service's API and returns the body of the answer.
+// answer sends a request to the service's API and returns the body of the answer, typed its Content-Type as well.
 func (s *service) answer(method, path, body string) (status int, text string) {
+	s.t.Helper()
+	status, _, text = s.typed(method, path, body)
+	return status, text
+}
+
+func (s *service) typed(method, path, body string) (status int, kind, text string) {
 	s.t.Helper()
 	token, err := os.ReadFile(filepath.Join(s.dir, "admin-token"))
 	if err != nil {
@@ -45,7 +51,7 @@ func (s *service) answer(method, path, body string) (status int, text string) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return response.StatusCode, string(said)
+	return response.StatusCode, response.Header.Get("Content-Type"), string(said)
 }
 
 // LE03: whoever reads a job does not read the secrets of its headers, and sending it back as it was read keeps them; they are not

@@ -284,6 +284,7 @@ func TestRulesAgreeWithTheLibrary(t *testing.T) {
 		switch {
 		case numbers && plain, // together they never come there; BYDAY is a list of what comes
 			rule.freq == "WEEKLY" && len(rule.setpos) > 0 && from.Weekday() != rule.weekStart,           // its first week begins with the first day
+			slices.Contains(rule.weekNumbers, -52) || slices.Contains(rule.weekNumbers, -53),            // it knows the first week from the end by 1 alone where it begins in the year before
 			len(rule.weekNumbers) > 0 && len(rule.weekdays)+len(rule.monthDays)+len(rule.yearDays) == 0: // all days of the week
 			continue
 		}
@@ -330,6 +331,7 @@ func TestRulesThatOthersGetWrong(t *testing.T) {
 		{"2024-01-01", "FREQ=MONTHLY;BYDAY=5MO,WE;COUNT=3", "2024-01-03 2024-01-10 2024-01-17"},
 		{"2027-01-02", "FREQ=YEARLY;BYWEEKNO=-1,-2;COUNT=6", "2027-01-02 2027-12-25 2028-01-01 2028-12-23 2028-12-30 2029-12-22"},
 		{"2026-01-01", "FREQ=YEARLY;BYWEEKNO=53;BYDAY=MO;COUNT=2", "2026-12-28 2032-12-27"},
+		{"2022-12-11", "FREQ=YEARLY;INTERVAL=3;BYWEEKNO=-53;BYDAY=SU,MO,WE;COUNT=4", "2025-12-29 2025-12-31 2031-12-29 2031-12-31"},
 		{"2026-01-01", "FREQ=YEARLY;BYWEEKNO=1;BYDAY=MO,SU;COUNT=3", "2026-01-04 2027-01-04 2027-01-10"},
 		{"2026-01-01", "FREQ=YEARLY;WKST=SU;BYWEEKNO=1;BYDAY=SU;COUNT=2", "2026-01-04 2027-01-03"},
 		{"1997-08-05", "FREQ=WEEKLY;INTERVAL=2;COUNT=4;BYDAY=TU,SU;WKST=MO", "1997-08-05 1997-08-10 1997-08-19 1997-08-24"},
