@@ -34,17 +34,17 @@ func (c command) want(t *testing.T, what string, status int, out, errors string)
 func TestAStoreIsMadeAndFoundSound(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	path := filepath.Join(dir, "ruqi.db")
-	offline(t, dir, "store", "status").want(t, "status of none", 0, "kind    sqlite\nstore   sqlite:"+path+"\nschema  none yet; ruqi store migrate, or a service that starts, makes schema 3\n", "")
+	offline(t, dir, "store", "status").want(t, "status of none", 0, "kind    sqlite\nstore   sqlite:"+path+"\nschema  none yet; ruqi store migrate, or a service that starts, makes schema 4\n", "")
 	offline(t, dir, "store", "check").want(t, "check of none", 3, "", "there is no store at "+path+" yet: ruqi store migrate makes one")
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("looking made the data directory")
 	}
-	offline(t, dir, "store", "migrate").want(t, "first migrate", 0, "sqlite:"+path+": made with schema 3\n", "")
+	offline(t, dir, "store", "migrate").want(t, "first migrate", 0, "sqlite:"+path+": made with schema 4\n", "")
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("data directory: %v, %v", info.Mode(), err)
 	}
-	offline(t, dir, "store", "migrate").want(t, "second migrate", 0, "sqlite:"+path+": already at 3\n", "")
-	offline(t, dir, "store", "migrate", "-o", "json").want(t, "migrate as JSON", 0, fmt.Sprintf("{\n  \"store\": \"sqlite:%s\",\n  \"from\": 3,\n  \"to\": 3\n}\n", path), "")
+	offline(t, dir, "store", "migrate").want(t, "second migrate", 0, "sqlite:"+path+": already at 4\n", "")
+	offline(t, dir, "store", "migrate", "-o", "json").want(t, "migrate as JSON", 0, fmt.Sprintf("{\n  \"store\": \"sqlite:%s\",\n  \"from\": 4,\n  \"to\": 4\n}\n", path), "")
 	offline(t, dir, "store", "check").want(t, "check", 0, "sqlite:"+path+": no faults found\n", "")
 	offline(t, dir, "store", "check", "-o", "json").want(t, "check as JSON", 0, fmt.Sprintf("{\n  \"store\": \"sqlite:%s\",\n  \"faults\": []\n}\n", path), "")
 	for _, verb := range []string{"migrate", "status", "check"} {
@@ -82,7 +82,7 @@ func TestAnOlderStoreIsBroughtUpByMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	store := "sqlite:" + path
-	if got := offline(t, dir, "store", "status", "--store", store); got.status != 0 || !strings.Contains(got.out, "schema  1; ruqi store migrate, or a service that starts, brings it up to 3\n") || strings.Contains(got.out, "jobs") {
+	if got := offline(t, dir, "store", "status", "--store", store); got.status != 0 || !strings.Contains(got.out, "schema  1; ruqi store migrate, or a service that starts, brings it up to 4\n") || strings.Contains(got.out, "jobs") {
 		t.Errorf("status before: %+v", got)
 	}
 	offline(t, dir, "store", "check", "--store", store).want(t, "check before", 0, store+": no faults found\n", "")
@@ -95,9 +95,9 @@ func TestAnOlderStoreIsBroughtUpByMany(t *testing.T) {
 	brought := 0
 	for _, got := range said {
 		switch {
-		case got == command{0, store + ": schema 1 → 3\n", ""}:
+		case got == command{0, store + ": schema 1 → 4\n", ""}:
 			brought++
-		case got != command{0, store + ": already at 3\n", ""}:
+		case got != command{0, store + ": already at 4\n", ""}:
 			t.Errorf("migrate: %+v", got)
 		}
 	}
@@ -105,7 +105,7 @@ func TestAnOlderStoreIsBroughtUpByMany(t *testing.T) {
 		t.Error("none of many says that it brought the store up")
 	}
 	got := offline(t, dir, "store", "status", "--store", store)
-	for _, want := range []string{"schema     3, the newest that this release knows\n", "jobs       1 active, 1 paused, 1 finished\n", "runs       0 running, 0 queued\n", "instances  0 alive of 0\n", "size       "} {
+	for _, want := range []string{"schema     4, the newest that this release knows\n", "jobs       1 active, 1 paused, 1 finished\n", "runs       0 running, 0 queued\n", "instances  0 alive of 0\n", "size       "} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("status after has no %q:\n%s", want, got.out)
 		}
@@ -156,7 +156,7 @@ func TestAStoreIsLookedAfterWhileAServiceRuns(t *testing.T) {
 		}
 		return status.Runs["running"] > 0
 	})
-	if status.Kind != "sqlite" || status.Schema.Has != 3 || status.Schema.Oldest != 3 || status.Jobs["active"] != 2 || status.Instances.Registered != 1 || status.Instances.Alive != 1 || status.Bytes < 4096 {
+	if status.Kind != "sqlite" || status.Schema.Has != 4 || status.Schema.Oldest != 3 || status.Jobs["active"] != 2 || status.Instances.Registered != 1 || status.Instances.Alive != 1 || status.Bytes < 4096 {
 		t.Errorf("status: %+v", status)
 	}
 	s.eventually("beside all that jobs run", func() bool {

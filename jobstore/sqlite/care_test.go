@@ -134,7 +134,7 @@ func TestAStoreThatIsToBeKeptIsNotMade(t *testing.T) {
 	for _, path := range []string{filepath.Join(dir, "ruqi.db"), filepath.Join(dir, "none", "ruqi.db")} {
 		s := open(t, path, sqlite.Options{KeepSchema: true})
 		for range 2 {
-			if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Knows: 3}) {
+			if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Knows: 4}) {
 				t.Errorf("its schema is %+v, %v", state, err)
 			}
 			if faults, err := s.Check(t.Context()); !errors.Is(err, ruqi.ErrNotFound) || len(faults) > 0 {
@@ -173,20 +173,20 @@ func TestAStoreThatIsToBeKeptIsNotBroughtUp(t *testing.T) {
 	}
 	s := open(t, path, sqlite.Options{KeepSchema: true})
 	for range 2 {
-		if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Has: 1, Knows: 3, Oldest: 1}) {
+		if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Has: 1, Knows: 4, Oldest: 1}) {
 			t.Errorf("its schema is %+v, %v", state, err)
 		}
 		if faults, err := s.Check(t.Context()); err != nil || len(faults) > 0 {
 			t.Errorf("it is not sound: %q, %v", faults, err)
 		}
 		for name, err := range steps(t.Context(), s) {
-			if err == nil || !strings.Contains(err.Error(), path+" has schema 1, and this release works on 3: ruqi store migrate brings it up") {
+			if err == nil || !strings.Contains(err.Error(), path+" has schema 1, and this release works on 4: ruqi store migrate brings it up") {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
 	open(t, path, sqlite.Options{})
-	if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Has: 3, Knows: 3, Oldest: 3}) {
+	if state, err := s.Schema(t.Context()); err != nil || state != (ruqi.SchemaState{Has: 4, Knows: 4, Oldest: 3}) {
 		t.Errorf("after another has brought it up its schema is %+v, %v", state, err)
 	}
 	s = open(t, path, sqlite.Options{KeepSchema: true})
@@ -195,11 +195,23 @@ func TestAStoreThatIsToBeKeptIsNotBroughtUp(t *testing.T) {
 			t.Errorf("of a store that is up: %s: %v", name, err)
 		}
 	}
-	if err := s.ExecSQL(`UPDATE rq_ledger SET schema = 9, oldest = 4`); err != nil {
+	if err := s.ExecSQL(`UPDATE rq_ledger SET schema = 9, oldest = 5`); err != nil {
 		t.Fatal(err)
 	}
 	if kept, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true}); !errors.Is(err, ruqi.ErrSchemaNewer) {
 		t.Errorf("one that is too new is opened: %v, %v", kept, err)
+	}
+}
+
+// A store as the schema before the last made it is brought up with all that claims name.
+func TestAStoreOfSchema3HasTheIndexOfTurns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ruqi.db")
+	if err := sqlite.Make(t.Context(), path, 3); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, path, sqlite.Options{})
+	if n, err := s.CountSQL(t.Context(), `SELECT count(*) FROM sqlite_schema WHERE name = 'rq_run_turn'`); n != 1 || err != nil {
+		t.Errorf("there are %d, %v", n, err)
 	}
 }
 

@@ -36,6 +36,3 @@ CREATE INDEX rq_run_bad ON rq_run (job_id) WHERE state > 2 AND state < 7;
 
 -- Where a run said it was, beside how far.
 ALTER TABLE rq_run_more ADD COLUMN progress_text TEXT NOT NULL DEFAULT '';
-
--- Whose turn is next among the queued rows: from each job, batch and cause a claim leaps to the next, however many rows wait there.
-CREATE INDEX rq_run_turn ON rq_run (job_id, batch, cause, due) WHERE state = 0;
