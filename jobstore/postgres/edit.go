@@ -161,7 +161,7 @@ func (e *edits) load(ids []string) error {
 }
 
 // sqlHasten makes queued rows due, but those of cause retry.
-const sqlHasten = `UPDATE rq_run r SET due = $2 FROM (SELECT a.id FROM rq_run a WHERE a.job_id = $1 AND a.state < 2 AND a.` + stateIs + ` 0 AND a.cause <> 2 AND a.due > $2
+const sqlHasten = `UPDATE rq_run_alive r SET due = $2 FROM (SELECT a.id FROM rq_run a WHERE a.job_id = $1 AND a.state < 2 AND a.` + stateIs + ` 0 AND a.cause <> 2 AND a.due > $2
 	ORDER BY a.id + 0 FOR NO KEY UPDATE) v WHERE ` + sameID + ` AND r.state < 2`
 
 // edit decides about one job and queues what follows.

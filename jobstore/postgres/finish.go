@@ -15,7 +15,7 @@ import (
 // Ends go in three statements: most have nothing but a state and a reason, those of processes more, and some runs told of themselves.
 const (
 	endSet    = `UPDATE rq_run r SET state = v.state, finished = coalesce(v.finished, $3::timestamptz, statement_timestamp()), reason = v.reason`
-	endWhere  = ` WHERE ` + sameID + ` AND r.state < 2 AND r.` + stateIs + ` 1 AND r.instance = $1 AND r.epoch = $2 RETURNING r.id`
+	endWhere  = ` WHERE ` + sameID + ` AND ` + stillAlive + ` AND r.` + stateIs + ` 1 AND r.instance = $1 AND r.epoch = $2 RETURNING r.id`
 	sqlFinish = endSet + ` FROM unnest($4::bigint[], $5::smallint[], $6::timestamptz[], $7::text[]) v (id, state, finished, reason)` + endWhere
 
 	endSetMore    = endSet + `, exit_code = v.exit_code, signal = v.signal, cpu = v.cpu, max_rss = v.max_rss`

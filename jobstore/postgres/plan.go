@@ -227,16 +227,16 @@ func copyTime(t *time.Time) *time.Time {
 var sqlAdvance = `WITH v AS MATERIALIZED (SELECT * FROM unnest(` + arrays(2, jobTypes...) + `) v (` + jobNames + `)), ` + counted + ` ` + advance + ` RETURNING j.seq, (SELECT at FROM counted)`
 
 // sqlCancelJob takes the locks in the order of the ids; the sum keeps the planner from walking all rows that are alive in this order. It waits for who has a run: a write of output, which is over soon, or an end, which waits for the job for a second at most.
-const sqlCancelJob = `UPDATE rq_run r SET cancel_by = $2 FROM (SELECT a.id FROM rq_run a WHERE a.job_id = $1 AND a.state < 2 AND a.` + stateIs + ` 1 AND a.cancel_by IS NULL
+const sqlCancelJob = `UPDATE rq_run_alive r SET cancel_by = $2 FROM (SELECT a.id FROM rq_run a WHERE a.job_id = $1 AND a.state < 2 AND a.` + stateIs + ` 1 AND a.cancel_by IS NULL
 	ORDER BY a.id + 0 FOR NO KEY UPDATE) v WHERE ` + sameID + ` AND r.state < 2`
 
 // sqlCancelBatches waits for who cancels one of the rows, and nobody else.
 const sqlCancelBatches = `UPDATE rq_run r SET state = 5, reason = $3, finished = $4, cancel_by = $2 FROM (SELECT a.id FROM rq_run a
-	WHERE a.job_id = $1 AND a.state < 2 AND a.` + stateIs + ` 0 AND a.batch <> 0 ORDER BY a.id + 0 FOR NO KEY UPDATE) v WHERE ` + sameID + ` AND r.state < 2`
+	WHERE a.job_id = $1 AND a.state < 2 AND a.` + stateIs + ` 0 AND a.batch <> 0 ORDER BY a.id + 0 FOR NO KEY UPDATE) v WHERE ` + sameID + ` AND ` + stillAlive
 
-const sqlSetTask = `UPDATE rq_run r SET task = $2 FROM unnest($1::bigint[]) v (id) WHERE ` + sameID + ` AND r.state < 2 AND r.` + stateIs + ` 0`
+const sqlSetTask = `UPDATE rq_run_alive r SET task = $2 FROM unnest($1::bigint[]) v (id) WHERE ` + sameID + ` AND r.state < 2 AND r.` + stateIs + ` 0`
 
-const sqlStart = `UPDATE rq_run r SET state = 1, started = $2, instance = $3, epoch = $4 FROM unnest($1::bigint[]) v (id)
+const sqlStart = `UPDATE rq_run_alive r SET state = 1, started = $2, instance = $3, epoch = $4 FROM unnest($1::bigint[]) v (id)
 	WHERE ` + sameID + ` AND r.state < 2 AND r.` + stateIs + ` 0 RETURNING ` + runColumns
 
 // applyAny writes plans of any kind: first the jobs, then what follows for those whose plans landed.
@@ -317,7 +317,7 @@ const sqlBorn = `SELECT r.id, r.job_id, r.cause, r.nominal, r.attempt, r.started
 	CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.nominal = v.nominal AND n.job_id = v.job_id AND n.cause = v.cause AND n.attempt = v.attempt OFFSET 0) r`
 
 // sqlBegunRuns finds which of the rows that were to start run by this claim.
-const sqlBegunRuns = `SELECT ` + runColumns + ` FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run r
+const sqlBegunRuns = `SELECT ` + runColumns + ` FROM unnest($1::bigint[]) v (id) CROSS JOIN rq_run_alive r
 	WHERE ` + sameID + ` AND r.state < 2 AND r.` + stateIs + ` 1 AND r.started = $2 AND r.instance = $3 AND r.epoch = $4`
 
 // recover reads what a claim did whose answers were lost: its rows are those with its owner that have started since. A row that has

@@ -218,6 +218,11 @@ const sqlInsertRunName = `INSERT INTO rq_run_name (name, job_id) VALUES ($1, $2)
 // few, or none were there at the last look) it would take that for as cheap, and walk once for each id.
 const sameID = `r.id >= v.id AND r.id <= v.id`
 
+// stillAlive says of rows r that they are alive where a statement moves them to the history. The number is a question, so that the plan
+// keeps both partitions, and passes over the history when it is executed: where one partition is left in a plan, PostgreSQL 18 forgets
+// that a walk over all its rows is disabled, and takes it while the statistics show few. A statement that moves no row names rq_run_alive.
+const stillAlive = `r.state < (SELECT 2)`
+
 // stateIs compares the state of rows that are alive, which the term before it says (state < 2), where they are found by their ids.
 // Written so, the index of the queued ones does not serve it: when the server's statistics show none it would take it for empty,
 // and walk it for each id.
