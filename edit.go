@@ -446,31 +446,42 @@ func (s *Scheduler) remove(old *JobRecord, now time.Time) Change {
 // clearing does not hold up the fires of others.
 const removeStep = 500
 
-// RemoveJobs implements Operations. It works in steps of 500: when it fails, those before are gone.
+// RemoveJobs implements Operations. It works in steps of 500, and of fewer where their fires take longer than settlePatience to count: a
+// step of the store is bounded in time. When it fails, those before are gone.
 func (s *Scheduler) RemoveJobs(ctx context.Context, query JobQuery) (int, error) {
 	query.Sort, query.Cursor, query.Offset, query.Limit = SortID, "", 0, removeStep
 	all := len(query.IDs) == 0 && len(query.Tags) == 0 && query.Name == "" && query.Pool == "" && query.State == "" && query.Search == "" && query.Version == 0 && !query.OnStart
+	query.IDs = slices.Compact(slices.Sorted(slices.Values(query.IDs))) // each is decided about once a step
 	total, rest := 0, query.IDs
 	for {
 		if len(query.IDs) > 0 {
 			query.IDs = rest[:min(removeStep, len(rest))]
 			rest = rest[len(query.IDs):]
 		}
-		there := map[string]bool{} // when it was decided about them, which may have been once more than counts
+		removing := map[string]bool{} // of those that were there; false: left for the next step
+		var step, begin time.Time
 		recs, runs, err := s.store.EditJobs(ctx, query, func(now time.Time, id string, old *JobRecord, _ int) Change {
 			if old == nil {
 				return Change{}
 			}
-			there[id] = true
+			if !now.Equal(step) { // it has begun, or begun anew
+				step, begin = now, time.Now()
+			}
+			if removing[id] = time.Since(begin) < settlePatience; !removing[id] {
+				return Change{}
+			}
 			return s.remove(old, now)
 		})
 		if err != nil {
 			return total, err
 		}
-		var removed []string
+		var removed, left []string
 		for i := range recs {
-			if there[recs[i].ID] {
+			switch gone, there := removing[recs[i].ID]; {
+			case gone:
 				removed = append(removed, recs[i].ID)
+			case there:
+				left = append(left, recs[i].ID)
 			}
 		}
 		slices.Sort(removed)
@@ -482,7 +493,10 @@ func (s *Scheduler) RemoveJobs(ctx context.Context, query JobQuery) (int, error)
 		}
 		s.emitSettled(runs)
 		total += len(removed)
-		if len(rest) == 0 && (len(query.IDs) > 0 || len(removed) < removeStep) {
+		if len(query.IDs) > 0 {
+			rest = append(left, rest...)
+		}
+		if len(rest) == 0 && len(left) == 0 && (len(query.IDs) > 0 || len(removed) < removeStep) {
 			break
 		}
 	}

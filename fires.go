@@ -178,7 +178,8 @@ func stepBack(f *fires, trigger Stepper, spec *JobSpec, first fire, now time.Tim
 }
 
 // walkFires keeps the newest limit fires while it walks; after walkLimit steps, or walkPatience, it gives
-// up, counts all it saw as older, and goes on from now. It looks on at times to look again between them.
+// up, counts all it saw as older, and goes on from now. It looks on at times to look again between them. Where the trigger breaks its
+// law it returns what it saw before.
 func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error) {
 	ring := make([]fire, 0, limit)
 	seen := int64(0)
@@ -189,6 +190,7 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 	// second.
 	const few = 16
 	searched := false
+	var failed error // ends the walk, since there is no next fire with it
 	for more && !current.isLook() && !current.due.After(now) && seen < walkLimit &&
 		(seen < int64(limit) || seen%few > 0 && !searched || time.Since(begin) < walkPatience) {
 		if len(ring) < limit {
@@ -202,10 +204,7 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 		if searched = ok && next.isLook() && next.due.After(current.nominal) && !next.due.After(now); searched {
 			next, ok, err = lookOn(spec, next.due, now)
 		}
-		if err != nil {
-			return fires{}, err
-		}
-		current, more = next, ok
+		current, more, failed = next, ok, err
 	}
 	if more && !current.isLook() && !current.due.After(now) {
 		f := fires{older: seen, olderFrom: first.nominal, olderTo: ring[(seen-1)%int64(limit)].nominal, atLeast: true}
@@ -227,7 +226,7 @@ func walkFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, erro
 	if more {
 		f.next = &current
 	}
-	return f, nil
+	return f, failed
 }
 
 // fireAfter is nextFire after fires that are due. They run all the same where the search does not get on; the job is parked when it is to

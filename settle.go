@@ -19,25 +19,32 @@ func (s *Scheduler) settle(rec *JobRecord, now time.Time, reason string) []Run {
 		return nil
 	}
 	spec, err := s.specOf(rec)
-	if err != nil {
-		spec = nil
-	} else if all := dueSafely(unjittered(spec), plain, now); all.count() > 1 || first.isLook() {
-		return rowOf(rec, spec, &all, now, reason)
-	}
-	if first.isLook() {
+	switch {
+	case err == nil:
+		all := dueSafely(unjittered(spec), plain, now)
+		rows := rowOf(rec, spec, &all, reason)
+		if len(rows) > 0 && rows[0].Nominal.Equal(first.nominal) {
+			rows[0].Due = first.due
+		}
+		return rows
+	case first.isLook():
 		return nil
 	}
-	return []Run{newRun(rec, spec, CauseSchedule, *first, RunMissed, reason)}
+	return []Run{newRun(rec, nil, CauseSchedule, *first, RunMissed, reason)}
 }
 
-// rowOf makes one row for all fires up to now, none where there are none.
-func rowOf(rec *JobRecord, spec *JobSpec, all *fires, now time.Time, reason string) []Run {
+// rowOf makes one row for all fires, none where there are none.
+func rowOf(rec *JobRecord, spec *JobSpec, all *fires, reason string) []Run {
 	if all.count() == 0 {
 		return nil
 	}
 	from, last := all.ends()
-	if all.atLeast || all.next != nil && !all.next.due.After(now) {
-		reason = joinReason(reason, fmt.Sprintf("at least %d fires: to count on took too long", all.count()))
+	if all.atLeast {
+		noun := "fires"
+		if all.count() == 1 {
+			noun = "fire"
+		}
+		reason = joinReason(reason, fmt.Sprintf("at least %d %s: the rest could not be counted", all.count(), noun))
 	}
 	row := newRun(rec, spec, CauseSchedule, fire{last, last}, RunMissed, reason)
 	row.fold(all.count()-1, from)
@@ -48,16 +55,30 @@ func rowOf(rec *JobRecord, spec *JobSpec, all *fires, now time.Time, reason stri
 const settlePatience = time.Second
 
 // dueSafely is dueFires for a trigger that may panic or break its law: a job must be removable all the same. No claim is to come, so it goes on
-// where that would leave the rest for the next one. What it has found when it cannot go on is returned.
+// where that would leave the rest for the next one. Where it cannot go on, what it has found is returned, at least the first
+// fire, and atLeast is set.
 func dueSafely(spec *JobSpec, first fire, now time.Time) (all fires) {
-	defer func() { _ = recover() }() // what was found until then counts
+	whole := false
+	defer func() {
+		if whole {
+			return
+		}
+		_ = recover() // what was found until then counts
+		if all.count() == 0 && !first.isLook() {
+			all.newest = []fire{first}
+		}
+		all.atLeast = true
+	}()
 	begin := time.Now()
-	for all.next = &first; all.next != nil && !all.next.due.After(now) && time.Since(begin) < settlePatience; {
+	for all.next = &first; all.next != nil && !all.next.due.After(now); {
 		from := *all.next
+		if time.Since(begin) >= settlePatience {
+			return all
+		}
 		if from.isLook() {
 			found, ok, err := nextFire(spec, from.due)
 			if err != nil {
-				break
+				return all
 			}
 			if all.next = nil; ok {
 				all.next = &found
@@ -66,10 +87,11 @@ func dueSafely(spec *JobSpec, first fire, now time.Time) (all fires) {
 		}
 		more, err := dueFires(spec, from, now, 1)
 		all.follow(more)
-		if err != nil || more.atLeast {
-			break
+		if err != nil {
+			return all
 		}
 	}
+	whole = true
 	return all
 }
 

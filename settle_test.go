@@ -43,8 +43,51 @@ func TestSettlingKeepsWhatItFoundBeforeATriggerFails(t *testing.T) {
 	trigger := wearing{patient{grid{step: time.Hour}, time.Minute}, noon.Add(-90 * time.Minute)}
 	spec := &JobSpec{ID: "j", Trigger: trigger, Task: textTask{}, Policy: Policy{}.WithDefaults()}
 	all := dueSafely(spec, fire{*at(-3 * time.Hour), *at(-3 * time.Hour)}, noon)
-	rows := rowOf(&JobRecord{ID: "j"}, spec, &all, noon, "it was removed")
+	rows := rowOf(&JobRecord{ID: "j"}, spec, &all, "it was removed")
 	if len(rows) != 1 || !rows[0].Nominal.Equal(noon.Add(-2*time.Hour)) || rows[0].Coalesced != 1 || !strings.Contains(rows[0].Reason, "it was removed; at least 2 fires") {
 		t.Errorf("the rows are %+v", rows)
+	}
+}
+
+// stuckGrid is a grid that answers with the time it is asked about from a time on; or, being brittle, panics then.
+type stuckGrid struct {
+	grid
+	from    time.Time
+	brittle bool
+}
+
+func (s stuckGrid) Next(after time.Time) (time.Time, bool) {
+	switch {
+	case after.Before(s.from):
+		return s.grid.Next(after)
+	case s.brittle:
+		panic("it is broken")
+	}
+	return after, true
+}
+
+// The row says so, too, where the trigger breaks its law instead, and where no more than the first fire is known.
+func TestARowSaysThatFiresCouldNotBeCounted(t *testing.T) {
+	at := func(hours int) time.Time { return noon.Add(time.Duration(hours) * time.Hour) }
+	for name, c := range map[string]struct {
+		trigger Trigger
+		nominal time.Time
+		others  int64
+		reason  string
+	}{
+		"stuck after two":       {stuckGrid{grid{step: time.Hour}, at(-1), false}, at(-1), 1, "gone; at least 2 fires: the rest could not be counted"},
+		"stuck after many":      {stuckGrid{grid{step: time.Minute}, at(-1), false}, at(-1), 60, "gone; at least 61 fires: the rest could not be counted"},
+		"stuck after the first": {stuckGrid{grid{step: time.Hour}, at(-2), false}, at(-2), 0, "gone; at least 1 fire: the rest could not be counted"},
+		"broken after it":       {stuckGrid{grid{step: time.Hour}, at(-2), true}, at(-2), 0, "gone; at least 1 fire: the rest could not be counted"},
+		"sound":                 {grid{step: time.Hour}, noon, 2, "gone"},
+		"sound, with one":       {grid{step: 24 * time.Hour}, at(-2), 0, "gone"},
+	} {
+		spec := &JobSpec{ID: "j", Trigger: c.trigger, Task: textTask{}, Policy: Policy{}.WithDefaults()}
+		first := fire{at(-2), at(-2)}
+		all := dueSafely(spec, first, noon)
+		rows := rowOf(&JobRecord{ID: "j"}, spec, &all, "gone")
+		if len(rows) != 1 || !rows[0].Nominal.Equal(c.nominal) || rows[0].Coalesced != c.others || rows[0].Reason != c.reason {
+			t.Errorf("%s: the rows are %+v, want one at %v with %d others: %s", name, rows, c.nominal, c.others, c.reason)
+		}
 	}
 }

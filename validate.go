@@ -201,7 +201,7 @@ func (s *Scheduler) completeTask(faults *Faults, spec JobSpec, was Task) (Task, 
 	if err == nil {
 		var task Task
 		if task, err = executor.Decode(data); err == nil {
-			if vetter, ok := executor.(Vetter); ok && !sameTask(was, data) {
+			if vetter, ok := executor.(Vetter); ok && !sameTask(was, task) {
 				faults.Merge("/task", vetter.Vet(task))
 			}
 			return task, spec.Executor
@@ -211,13 +211,22 @@ func (s *Scheduler) completeTask(faults *Faults, spec JobSpec, was Task) (Task, 
 	return spec.Task, spec.Executor
 }
 
-// sameTask reports whether a task is the one with this encoding.
-func sameTask(task Task, data []byte) bool {
-	if isNil(task) {
+// sameTask reports whether a task that is given is the one there was, also as that is shown, without its secrets.
+func sameTask(was, given Task) bool {
+	if isNil(was) {
 		return false
 	}
-	was, err := task.MarshalJSON()
-	return err == nil && bytes.Equal(was, data)
+	if shown, ok := given.(Masker); ok {
+		if whole, err := shown.Unmasked(was); err == nil {
+			given = whole
+		}
+	}
+	before, err := was.MarshalJSON()
+	if err != nil {
+		return false
+	}
+	now, err := given.MarshalJSON()
+	return err == nil && bytes.Equal(before, now)
 }
 
 // bind fills in what the trigger leaves open.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/executor/command"
+	"github.com/ruqi-dev/ruqi/executor/webhook"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
@@ -66,4 +68,40 @@ func TestAnExecutorIsAskedAboutATaskThatIsNewToIt(t *testing.T) {
 			t.Errorf("it was asked %d times, want 4", g.asked)
 		}
 	})
+}
+
+// A task that is sent back as it was shown, without its secrets, is the task that is there: it is not judged anew by an instance that may
+// not run it. One with another secret, or at another place, is.
+func TestATaskThatIsSentBackAsShownIsNotJudgedAnew(t *testing.T) {
+	store := memory.Open(memory.Options{})
+	registry := func(o webhook.Options) *ruqi.Registry {
+		r := newRegistry()
+		r.RegisterExecutor(webhook.New(o))
+		return r
+	}
+	free := newScheduler(t, store, registry(webhook.Options{}), ruqi.Options{Instance: "free"})
+	bound := newScheduler(t, store, registry(webhook.Options{Guarded: true}), ruqi.Options{Instance: "bound"})
+	hook := webhook.Request("", "http://user:secret@127.0.0.1:1/").WithHeader("Authorization", "Bearer abc")
+	if _, _, err := free.AddJob(t.Context(), ruqi.JobSpec{ID: "j", Trigger: trigger.EveryDuration(time.Hour), Task: hook}, ruqi.Fail); err != nil {
+		t.Fatal(err)
+	}
+	_, err := bound.ModifyJob(t.Context(), "j", func(job *ruqi.Job) error {
+		job.Description, job.Task = "changed", job.Task.(ruqi.Masker).Masked()
+		return nil
+	})
+	if err != nil {
+		t.Errorf("as it was shown: %v", err)
+	}
+	for what, task := range map[string]*webhook.Task{
+		"another secret": hook.WithHeader("Authorization", "Bearer b"),
+		"another path":   webhook.Request("", "http://user:"+ruqi.Mask+"@127.0.0.1:1/other").WithHeader("Authorization", ruqi.Mask),
+	} {
+		_, err := bound.ModifyJob(t.Context(), "j", func(job *ruqi.Job) error {
+			job.Task = task
+			return nil
+		})
+		if !errors.Is(err, ruqi.ErrInvalid) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
 }

@@ -161,7 +161,7 @@ func TestOddQueriesOfTheServiceAreText(t *testing.T) {
 	}
 }
 
-// XI07: a user, an owner and a name that are scripts are text wherever the service tells of them: in refusals, jobs, history and its log.
+// XI07: a user, an owner and a name that are scripts are text wherever the service tells of them: in refusals, jobs and history.
 func TestUsersAndOwnersThatAreScriptsAreText(t *testing.T) {
 	const script = `<script>alert(1)</script>`
 	s := serve(t)
