@@ -106,7 +106,9 @@ func (f *triggerFlags) read(ctx context.Context, a *app, args []string, faults *
 			o.Zone = f.location.String()
 		}
 		read, err = trigger.Parse(f.kind, text, o)
-		err = ofExpression(err)
+		if err = ofExpression(err); err != nil && f.kind == "cron" && areWords(text) {
+			err = ruqi.Invalid("/expr", text, "expression: %q is words, which are read with --trigger every", text)
+		}
 	}
 	// A trigger that cannot be read may name more than was seen; of one whose calendar is not there the name has a slip in it.
 	if err == nil || source.err != nil || source.missing {
@@ -119,6 +121,12 @@ func (f *triggerFlags) read(ctx context.Context, a *app, args []string, faults *
 		faults.Merge("", err)
 	}
 	return read, nil
+}
+
+// areWords reports whether a text is a time in words.
+func areWords(text string) bool {
+	_, err := trigger.Parse("every", text, trigger.ParseOptions{Now: time.Now()})
+	return err == nil && !strings.Contains(text, "=")
 }
 
 // ofExpression moves the faults of a date that is the expression away from /at, which stands for the argument AT.
