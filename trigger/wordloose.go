@@ -259,7 +259,10 @@ func beside(text string, list []word) *wordError {
 			at++
 		}
 		if at < len(list) {
-			name := text[list[at].column-1 : list[at].column-1+len(list[at].text)]
+			name := text[list[at].column-1:]
+			if end := strings.IndexAny(name, " \t\n\r,"); end >= 0 { // the word itself is in lower case, which may be longer
+				name = name[:end]
+			}
 			if !strings.Contains(name, "/") && name != "UTC" {
 				continue
 			}
