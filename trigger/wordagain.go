@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -130,8 +131,8 @@ func (e *wordError) mend(text string) (string, bool) {
 // where it is not plain what was meant.
 func again(text string, list []word) (whole string, other *wordError) {
 	until := ""
-	if i := slices.IndexFunc(list, func(w word) bool { return w.text == "until" }); i >= 0 {
-		until, list = " "+strings.TrimSpace(text[list[i].column-1:]), list[:i]
+	if i := slices.IndexFunc(list, func(w word) bool { return w.text == "until" || w.text == "till" }); i >= 0 && i+1 < len(list) {
+		until, list = " until "+strings.TrimSpace(text[list[i+1].column-1:]), list[:i]
 	}
 	plain := plainly(list)
 	whole, err := follow(strings.Join(plain, " ") + until)
@@ -159,8 +160,13 @@ var (
 		"second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "twelfth": 12,
 		"fifteenth": 15, "twentieth": 20, "thirtieth": 30,
 	}
-	oncePer  = map[string]string{"minute": "minutely", "hour": "hourly", "day": "daily", "week": "weekly", "month": "monthly", "year": "yearly"}
-	manyPer  = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "hourly": time.Hour, "day": 24 * time.Hour, "daily": 24 * time.Hour}
+	oncePer = map[string]string{"minute": "minutely", "hour": "hourly", "day": "daily", "week": "weekly", "month": "monthly", "year": "yearly"}
+	manyPer = map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "hourly": time.Hour, "day": 24 * time.Hour, "daily": 24 * time.Hour}
+	// shortened are short forms of words that are not accepted themselves.
+	shortened = map[string]string{
+		"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "thursday", "sept": "september", "hr": "hour", "hrs": "hours", "secs": "seconds",
+		"m-f": "mon-fri", "alternate": "other",
+	}
 	pleading = []string{"please", "run", "schedule", "repeat", "execute"}
 	through  = []string{"to", "through", "thru", "-", "–", "—"}
 )
@@ -175,7 +181,7 @@ type plainReader struct {
 func plainly(list []word) []string {
 	p := plainReader{in: make([]string, 0, len(list))}
 	for _, w := range list {
-		p.in = append(p.in, w.text)
+		p.in = append(p.in, cmp.Or(shortened[w.text], w.text))
 	}
 	if n := len(p.in); n > 0 {
 		if last := p.in[n-1]; last != "a.m." && last != "p.m." {
@@ -226,6 +232,16 @@ func (p *plainReader) word() {
 		p.say(1, "every")
 	case next == "single" && p.last() == "every", next == "," && (p.at(1) == "at" || p.at(1) == ""):
 		p.say(1)
+	case next == "other" && len(p.out) == 0:
+		p.say(1, "every", "other")
+	case next == "@" && p.at(1) != "":
+		p.say(1, "at")
+	case len(next) > 1 && next[0] == '@' && isTime(next[1:], p.at(1)):
+		p.say(1, "at", next[1:])
+	case dayNamed(next) >= 0 && (p.last() == "week" || p.last() == "weeks"):
+		p.say(1, "on", next)
+	case next == "and" && isLength(p.last()) && number(p.at(1)) && isLength(p.at(2)):
+		p.say(1) // 1 hour and 30 minutes
 	case next == "all" && p.at(1) == "days":
 		p.say(2, "every", "day")
 	case next == "half-hour" || next == "half-hourly":
@@ -244,7 +260,8 @@ func adverbNear(word string) string {
 	if _, ok := adverbs[word]; ok || !strings.HasSuffix(word, "ly") && !strings.HasSuffix(word, "ley") {
 		return word
 	}
-	if near := object.Nearest(word, slices.Sorted(maps.Keys(adverbs))); near != "" {
+	// bimonthly is not monthly
+	if near := object.Nearest(word, slices.Sorted(maps.Keys(adverbs))); near != "" && near[0] == word[0] {
 		return near
 	}
 	return word
@@ -262,9 +279,7 @@ func (p *plainReader) count() bool {
 	case next == "thrice":
 		times = 3
 	case p.at(1) == "times":
-		if times, n = numberWords[next], 2; times == 0 {
-			times, _ = strconv.Atoi(next)
-		}
+		times, n = max(numberWords[next], asNumber(next)), 2
 	}
 	if times > 0 && p.begun() {
 		return p.often(times, n)
@@ -292,6 +307,14 @@ func (p *plainReader) count() bool {
 			return p.say(1, "3", "months")
 		}
 	}
+	if half := p.at(1) == "and" && p.at(2) == "a" && p.at(3) == "half"; half && p.last() == "every" && isLength(next) {
+		return p.say(4, "1.5", next)
+	} else if n := max(numberWords[next], asNumber(next)); half && n > 0 && isLength(p.at(4)) {
+		return p.say(4, strconv.Itoa(n)+".5")
+	}
+	if unit := strings.TrimLeft(next, "0123456789"); unit != next && len(unit) > 1 && isLength(cmp.Or(shortened[unit], unit)) {
+		return p.say(1, next[:len(next)-len(unit)], cmp.Or(shortened[unit], unit))
+	}
 	if low, high, ok := strings.Cut(next, "-"); ok && isUnit && number(low) && number(high) {
 		return p.say(1, low, "to", high)
 	}
@@ -299,6 +322,21 @@ func (p *plainReader) count() bool {
 		return p.say(4, p.at(1), "to", p.at(3))
 	}
 	return false
+}
+
+// isLength reports whether a word is a unit of time.
+func isLength(text string) bool {
+	_, ok := lengthUnits[strings.TrimSuffix(text, "s")]
+	return ok
+}
+
+// asNumber returns a whole number, 0 for what is none.
+func asNumber(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil || !number(text) {
+		return 0
+	}
+	return n
 }
 
 func number(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }
@@ -386,6 +424,7 @@ func (p *plainReader) days() bool {
 
 // dayNamed returns the place of a weekday in weekdayNames, -1 for other words.
 func dayNamed(name string) int {
+	name = cmp.Or(shortened[name], name)
 	return slices.IndexFunc(weekdayNames[:], func(full string) bool { return name == full || name == full[:3] || name == full+"s" })
 }
 
@@ -406,6 +445,8 @@ func (p *plainReader) moment() bool {
 		return p.say(2, "every", "day", "at", timeWords[p.at(1)])
 	case next == "after" && len(p.out) == 0:
 		return p.say(1, "in")
+	case p.last() == "at" && number(next) && len(next) <= 2 && number(p.at(1)) && len(p.at(1)) == 2:
+		return p.say(2, next+":"+p.at(1)) // 9 30
 	case next == "on" && p.at(1) == "the" && p.at(2) == "hour" && p.last() == "hour":
 		return p.say(3, "at", ":00")
 	}

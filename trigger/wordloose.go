@@ -15,7 +15,9 @@ type looseReader struct {
 	month       int
 	daily       bool // day, or morning
 	part        string
+	weekly      bool
 	monthly     bool
+	yearly      bool
 	secs        []int32
 }
 
@@ -37,6 +39,15 @@ func loosely(list []string) (s saying, ok bool) {
 func (r *looseReader) one() bool {
 	switch next := r.peek(); next {
 	case "every", "on", "the", "of", "and", ",":
+		if r.skip(next); next == "every" && r.peek() == "day" && number(r.word(1)) {
+			return false // every day 15
+		}
+		return true
+	case "week", "weeks":
+		r.weekly = true
+		return r.skip(next)
+	case "year", "years":
+		r.yearly = true
 		return r.skip(next)
 	case "at": // at the end of the month
 		if !r.isTime() {
@@ -50,10 +61,16 @@ func (r *looseReader) one() bool {
 		r.monthly = true
 		return r.skip(next)
 	case "day", "days", "daily", "everyday":
+		if next == "day" && number(r.word(1)) && !isTime(r.word(1), r.word(2)) { // day 15
+			return r.skip(next) && r.domNumber()
+		}
 		r.daily = true
 		return r.skip(next)
 	case "last", "end":
 		return r.lastDay()
+	case "start", "beginning":
+		r.dom |= 1 << 1
+		return r.skip(next) && r.peek() == "of"
 	}
 	if r.isTime() {
 		secs, err := r.typedTimes()
@@ -175,6 +192,8 @@ func (r *looseReader) saying() (s saying, ok bool) {
 		r.daily = true
 	}
 	switch {
+	case r.weekly && (r.on == 0 || r.daily), r.yearly && r.month == 0:
+		return s, false
 	case r.dom != 0:
 		if r.on != 0 || r.without != 0 || r.daily || r.month != 0 && (r.monthly || bits.OnesCount32(r.dom) > 1 || r.dom == lastDom) {
 			return s, false
@@ -220,7 +239,7 @@ func (r *looseReader) inPart(s *saying) bool {
 }
 
 // dayNow are words for days that are another one tomorrow.
-var dayNow = []string{"today", "tomorrow", "tonight", "yesterday"}
+var dayNow = []string{"today", "tomorrow", "tonight"}
 
 // beside says of words that are accepted but for a zone, a start, or hours of the day, where those are given; nil for other words.
 func beside(text string, list []word) *wordError {

@@ -8,8 +8,8 @@ import (
 
 // nearest returns the word of a list that a wrong one was probably meant to be, or nothing.
 func nearest(wrong string, known []string) string {
-	if _, ok := adverbs[wrong]; ok || slices.Contains(dayNow, wrong) {
-		return "" // weekly is not weekday, today not monday
+	if _, ok := adverbs[wrong]; ok || slices.Contains(dayNow, wrong) || wrong == "never" || wrong == "yesterday" {
+		return "" // weekly is not weekday, today not monday, never not every
 	}
 	named := wordReader{rest: []word{{wrong, 1}}}
 	if _, ok := named.month(); ok {

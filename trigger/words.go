@@ -304,7 +304,11 @@ func (r *wordReader) readBeat(s *saying, period int64, wanted string) error {
 		}
 	}
 	if text.failed || text.rest != "" || offset >= period {
-		return r.fail(wanted)
+		e := r.fail(wanted)
+		if number, ok := r.digits(); ok && len(number) <= 2 && number <= "59" {
+			e.instead = ":" + ("0" + number)[len(number)-1:]
+		}
+		return e
 	}
 	r.rest = r.rest[1:]
 	s.form, s.length, s.beat = formBeat, 0, beats{period, offset}
