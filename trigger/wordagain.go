@@ -74,6 +74,7 @@ func inWords(text string) string {
 	case err == nil && !wrong.complete:
 		return fmt.Sprintf("these look like words: that is a kind every, %s, at column %d", whole, list[0].column)
 	case slices.Contains([]string{"every", "each", "in", "at"}, list[0].text), wrong.complete && slices.ContainsFunc([]string{"a kind", ": say ", ": give "}, func(leads string) bool { return strings.Contains(wrong.wanted, leads) }):
+		wrong.instead = "" // it alone does not make a cron expression of them
 		return fmt.Sprintf("these look like words of kind every, and %v", wrong)
 	}
 	return ""
