@@ -47,6 +47,8 @@ func better(text string, err error) error {
 		wrong.whole, wrong.instead = whole, ""
 	case other != nil:
 		return &wordError{column: wrong.column, wanted: other.wanted, complete: true}
+	case !wrong.heals(text):
+		wrong.instead = ""
 	}
 	return wrong
 }
@@ -126,6 +128,17 @@ func (e *wordError) mend(text string) (string, bool) {
 		rest = rest[len(read):]
 	}
 	return text[:from] + e.instead + rest, true
+}
+
+// heals reports whether what is suggested is right in its place: then the text is read, or wrong only further on.
+func (e *wordError) heals(text string) bool {
+	right, ok := e.mend(text)
+	if !ok {
+		return e.instead == ""
+	}
+	var still *wordError
+	_, _, err := readOnce(right)
+	return !errors.As(err, &still) || still.column != e.column
 }
 
 // again says the words once more as they are accepted, or returns the error that names another kind, which does what they say; neither,
