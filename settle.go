@@ -21,7 +21,7 @@ func (s *Scheduler) settle(rec *JobRecord, now time.Time, reason string) []Run {
 	spec, err := s.specOf(rec)
 	if err != nil {
 		spec = nil
-	} else if all := dueSafely(unjittered(spec), plain, now); all.count() > 1 || first.isLook() {
+	} else if all := dueSafely(unjittered(spec), plain, now); all.count() > 1 || first.isLook() || all.count() == 1 && all.mayBeMore(now) {
 		return rowOf(rec, spec, &all, now, reason)
 	}
 	if first.isLook() {
@@ -36,12 +36,21 @@ func rowOf(rec *JobRecord, spec *JobSpec, all *fires, now time.Time, reason stri
 		return nil
 	}
 	from, last := all.ends()
-	if all.atLeast || all.next != nil && !all.next.due.After(now) {
-		reason = joinReason(reason, fmt.Sprintf("at least %d fires: to count on took too long", all.count()))
+	if all.mayBeMore(now) {
+		what := "fires"
+		if all.count() == 1 {
+			what = "fire"
+		}
+		reason = joinReason(reason, fmt.Sprintf("at least %d %s: to count on took too long", all.count(), what))
 	}
 	row := newRun(rec, spec, CauseSchedule, fire{last, last}, RunMissed, reason)
 	row.fold(all.count()-1, from)
 	return []Run{row}
+}
+
+// mayBeMore reports whether it was given up to look for more of them up to now.
+func (f *fires) mayBeMore(now time.Time) bool {
+	return f.atLeast || f.next != nil && !f.next.due.After(now)
 }
 
 // settlePatience bounds the time in which fires are looked for whose job is taken away: the job is locked meanwhile.
