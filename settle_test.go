@@ -91,3 +91,16 @@ func TestARowSaysThatFiresCouldNotBeCounted(t *testing.T) {
 		}
 	}
 }
+
+// So it does of a single fire.
+func TestSettlingSaysOfASingleFireThatThereMayBeMore(t *testing.T) {
+	trigger := wearing{patient{grid{step: time.Hour}, time.Minute}, noon.Add(-150 * time.Minute)}
+	spec := &JobSpec{ID: "j", Trigger: trigger, Task: textTask{}, Policy: Policy{}.WithDefaults()}
+	rec := &JobRecord{ID: "j", State: JobActive, Live: spec, NextNominal: at(-3 * time.Hour), NextDue: at(-3 * time.Hour)}
+	for until, says := range map[time.Time]string{noon: "it was removed; at least 1 fire: the rest could not be counted", noon.Add(-160 * time.Minute): "it was removed"} {
+		rows := (&Scheduler{}).settle(rec, until, "it was removed")
+		if len(rows) != 1 || !rows[0].Nominal.Equal(noon.Add(-3*time.Hour)) || rows[0].Coalesced != 0 || rows[0].Reason != says {
+			t.Errorf("at %v the rows are %+v, want %s", until, rows, says)
+		}
+	}
+}

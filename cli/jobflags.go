@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -245,7 +246,15 @@ func (f *jobFlags) trigger(faults *ruqi.Faults, now time.Time) members {
 	if f.given("trigger") && len(chosen) == 1 {
 		f.refuse(faults, "is a member of the JSON of --trigger", "tz", "start", "end", "gap", "fold", "dialect")
 		if json.Unmarshal([]byte(f.triggerJSON), &t) != nil || len(t) == 0 {
-			faults.Add("/trigger", f.triggerJSON, `not a JSON object such as {"kind":"any","of":[…]}`)
+			switch text := strings.TrimSpace(f.triggerJSON); {
+			case strings.HasPrefix(text, "["):
+				faults.Add("/trigger", f.triggerJSON, "%s", listOfTriggers)
+			case slices.Contains([]string{"cron", "every", "interval", "date"}, text):
+				flag := map[string]string{"interval": "every", "date": "at"}[text]
+				faults.Add("/trigger", f.triggerJSON, `not a JSON object such as {"kind":"any","of":[…]}; a trigger of kind %s is given by --%s`, text, cmp.Or(flag, text))
+			default:
+				faults.Add("/trigger", f.triggerJSON, `not a JSON object such as {"kind":"any","of":[…]}`)
+			}
 			return nil
 		}
 		err := object.Check([]byte(f.triggerJSON), func(below, value, format string, args ...any) {

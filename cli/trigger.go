@@ -29,13 +29,16 @@ type triggerFlags struct {
 // inJSON stands before the pointers of faults in a trigger's JSON, whose members have names that flags have too.
 const inJSON = "/json"
 
+// listOfTriggers says how a list is written.
+const listOfTriggers = `a trigger is one JSON object; several are the parts of one of kind any, {"kind":"any","of":[…]}`
+
 // jsonKind says that the text is the JSON of a trigger of any kind, as in a job.
 const jsonKind = "json"
 
 func (f *triggerFlags) register(cmd *cobra.Command) {
 	f.cmd = cmd
 	flags := cmd.Flags()
-	flags.StringVar(&f.kind, "trigger", "cron", "`kind` of trigger: cron, interval, date, every (words) or calendar; or json, for the JSON of any kind as in a job, which is known by its { as well")
+	flags.StringVar(&f.kind, "trigger", "cron", "`kind` of trigger: cron, interval, date, every (words) or calendar; or the JSON of any kind, as in job add, in the place of an expression, which may be JSON as well, or is with json")
 	flags.StringVar(&f.zone, "tz", "", "`zone` of the trigger, an IANA name (default: the host's)")
 	flags.StringVar(&f.dialect, "dialect", "", "`dialect` of a cron expression: crontab (default), ruqi, fields or quartz")
 	flags.StringVar(&f.gap, "gap", "", "`what` to do with times that a clock change leaves out: run_after (default), shift or skip")
@@ -96,7 +99,10 @@ func (f *triggerFlags) read(ctx context.Context, a *app, args []string, faults *
 	if f.job != "" {
 		return f.readJob(ctx, a, source, faults)
 	}
-	text := args[0]
+	text := f.kind
+	if !f.isWhole() {
+		text = args[0]
+	}
 	var read ruqi.Trigger
 	if f.decoded = f.isJSON(text); f.decoded {
 		read, err = f.decode(text, source)
@@ -106,7 +112,9 @@ func (f *triggerFlags) read(ctx context.Context, a *app, args []string, faults *
 			o.Zone = f.location.String()
 		}
 		read, err = trigger.Parse(f.kind, text, o)
-		err = ofExpression(err)
+		if err = ofExpression(err); err != nil && f.kind == "cron" && areWords(text) {
+			err = ruqi.Invalid("/expr", text, "expression: %q is words, which are read with --trigger every", text)
+		}
 	}
 	// A trigger that cannot be read may name more than was seen; of one whose calendar is not there the name has a slip in it.
 	if err == nil || source.err != nil || source.missing {
@@ -119,6 +127,12 @@ func (f *triggerFlags) read(ctx context.Context, a *app, args []string, faults *
 		faults.Merge("", err)
 	}
 	return read, nil
+}
+
+// areWords reports whether a text is a time in words.
+func areWords(text string) bool {
+	_, err := trigger.Parse("every", text, trigger.ParseOptions{Now: time.Now()})
+	return err == nil && !strings.Contains(text, "=")
 }
 
 // ofExpression moves the faults of a date that is the expression away from /at, which stands for the argument AT.
@@ -136,9 +150,18 @@ func ofExpression(err error) error {
 	return moved
 }
 
+// isJSON reports whether a text is JSON. No expression begins as an object or a list does.
 func (f *triggerFlags) isJSON(text string) bool {
-	return f.kind == jsonKind || strings.HasPrefix(strings.TrimSpace(text), "{")
+	return f.kind == jsonKind || isObjectOrList(text)
 }
+
+func isObjectOrList(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "{") || strings.HasPrefix(text, "[")
+}
+
+// isWhole reports whether --trigger is the JSON of the trigger, as for job add, and no kind.
+func (f *triggerFlags) isWhole() bool { return isObjectOrList(f.kind) }
 
 // decode reads the JSON of a trigger. Everything but the zone it lives in without one of its own is said in it.
 func (f *triggerFlags) decode(text string, source trigger.CalendarSource) (ruqi.Trigger, error) {
@@ -148,9 +171,13 @@ func (f *triggerFlags) decode(text string, source trigger.CalendarSource) (ruqi.
 			faults.Add("/"+flag, "", "it is for triggers in words; JSON has it as a member")
 		}
 	}
+	if strings.HasPrefix(strings.TrimSpace(text), "[") {
+		faults.Add(inJSON, text, "expression: %s", listOfTriggers)
+		return nil, faults.Err()
+	}
 	registry := standard.Registry(standard.Options{Calendars: source})
 	read, err := registry.DecodeTrigger([]byte(text))
-	if err == nil && f.cmd.Flags().Changed("trigger") && f.kind != jsonKind && f.kind != read.Kind() {
+	if err == nil && f.cmd.Flags().Changed("trigger") && f.kind != jsonKind && !f.isWhole() && f.kind != read.Kind() {
 		faults.Add("/kind", f.kind, "the JSON is of the kind %s", read.Kind())
 	}
 	faults.Merge(inJSON, err)
@@ -172,7 +199,11 @@ func (f *triggerFlags) bind(t ruqi.Trigger, anchor time.Time, seed string) (ruqi
 func (f *triggerFlags) arguments(more ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		wanted := append([]string{"an expression"}, more...)
-		if cmd.Flags().Changed("job") {
+		instead, whose := "--job", "the job's"
+		if f.isWhole() {
+			instead, whose = "JSON in --trigger", "there"
+		}
+		if cmd.Flags().Changed("job") || f.isWhole() {
 			wanted = more
 		}
 		switch names := strings.Join(wanted, " and "); {
@@ -180,7 +211,7 @@ func (f *triggerFlags) arguments(more ...string) cobra.PositionalArgs {
 			if names == "" {
 				names = "nothing"
 			}
-			return usage("expression: %s with --job takes %s, and has %d arguments; the trigger is the job's", cmd.CommandPath(), names, len(args))
+			return usage("expression: %s with %s takes %s, and has %d arguments; the trigger is %s", cmd.CommandPath(), instead, names, len(args), whose)
 		case len(args) > len(wanted):
 			return usage("expression: %s takes %s, and has %d arguments; put an expression in quotes", cmd.CommandPath(), names, len(args))
 		case len(args) < len(wanted):

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -104,6 +105,17 @@ func TestCommandsAboutATriggerTellEveryFaultByItsFlag(t *testing.T) {
 		{[]string{"next", "--gap", "skip", "--dialect", "ruqi", `{"kind":"cron","expr":"0 9 * * *"}`}, []string{"--gap: ", "--dialect: "}},
 		{[]string{"next", "--trigger", "json", "0 9 * * *"}, []string{"JSON"}},
 		{[]string{"next", `{"kind":"cron","expr":"61 9 * * *"}`}, []string{"minute: "}},
+		{[]string{"next", `[{"kind":"cron","expr":"0 9 * * *"},{"kind":"cron","expr":"0 18 * * *"}]`}, []string{`ruqi: expression: a trigger is one JSON object; several are the parts of one of kind any, {"kind":"any","of":[`}},
+		{[]string{"describe", "--trigger", ` [{"kind":"cron","expr":"0 9 * * *"}]`}, []string{"ruqi: expression: a trigger is one JSON object"}},
+		{[]string{"next", "--trigger", `{"kind":"cron","expr":"61 9 * * *"}`}, []string{"minute: "}},
+		{[]string{"next", "--trigger", `{"kind":"cron","expr":"0 9 * * *"}`, "0 9 * * *"}, []string{"ruqi next with JSON in --trigger takes nothing"}},
+		{[]string{"explain", "--trigger", `{"kind":"cron","expr":"0 9 * * *"}`}, []string{"wants a time"}},
+		{[]string{"job", "add", "x", "--trigger", `[{"kind":"cron","expr":"0 9 * * *"}]`, "--command", "true"}, []string{`--trigger: a trigger is one JSON object; several`}},
+		{[]string{"job", "add", "x", "--trigger", "interval", "--command", "true"}, []string{`--trigger: not a JSON object such as {"kind":"any","of":[…]}; a trigger of kind interval is given by --every`}},
+		{[]string{"next", "every monday at 9:00"}, []string{`ruqi: expression: "every monday at 9:00" is words, which are read with --trigger every`}},
+		{[]string{"next", "every mon-fri at 9am"}, []string{`ruqi: expression: these look like words: that is a kind every, every weekday at 09:00, at column 1`}},
+		{[]string{"next", "--trigger", "every", "every mon-fri at 9am"}, []string{`"mon-fri" is not understood here`, `; as a whole, write every weekday at 09:00`}},
+		{[]string{"job", "add", "x", "--every", "twice a day", "--command", "true"}, []string{`; as a whole, write every 12 hours`}},
 		{[]string{"next", `{"kind":"moon"}`}, []string{"kind: ", "moon"}},
 		{[]string{"next", "--trigger", "except", `{"kind":"except","of":{"kind":"cron","expr":"0 9 * * *"},"days":[]}`}, []string{"not: missing", "days: unknown member"}},
 		{[]string{"next", `{"kind":"any","of":[{"kind":"cron","expr":"61 9 * * *","zone":"Mars"}]}`}, []string{"of.0.expr: minute: ", "of.0.zone: "}},
@@ -125,6 +137,22 @@ func TestCommandsAboutATriggerTellEveryFaultByItsFlag(t *testing.T) {
 		for _, part := range c.want {
 			if !strings.Contains(got.errors, part) {
 				t.Errorf("%q: %q is missing in %s", c.args, part, got.errors)
+			}
+		}
+	}
+}
+
+func TestATriggerInJSONIsTakenAsTheExpressionAndByItsFlag(t *testing.T) {
+	const json = `{"kind":"cron","expr":"0 9 * * *","zone":"UTC"}`
+	for _, c := range [][]string{{"next", "--from", "2026-12-01", "-n", "1"}, {"describe"}, {"explain", "--from", "2026-12-01"}} {
+		at := []string{}
+		if c[0] == "explain" {
+			at = []string{"2026-12-01T10:00:00Z"}
+		}
+		want := run(t, nil, "", slices.Concat(c, []string{"--", json}, at)...)
+		for _, flags := range [][]string{{"--trigger", json}, {"--trigger", " " + json}, {"--trigger", "json", json}, {"--trigger", "cron", json}} {
+			if got := run(t, nil, "", slices.Concat(c, flags, at)...); got.status != 0 || got.out == "" || got.out != want.out {
+				t.Errorf("%q %q: exit %d: %s%s, want %s", c, flags, got.status, got.out, got.errors, want.out)
 			}
 		}
 	}

@@ -137,6 +137,14 @@ func (t *CronTrigger) readExpr(expr, dialect, seed string, faults *ruqi.Faults) 
 		parsed, err = parsed.Seeded(seed)
 	}
 	if err != nil {
+		if said := inWords(expr); said != "" && !strings.Contains(err.Error(), "; write @") { // hourly is @hourly here
+			faults.Add("/expr", expr, "expression: %s", said)
+			return
+		}
+		if right := zoneBehind(d, expr); right != "" {
+			faults.Add("/expr", expr, "expression: the zone stands in front; write %s, at column 1", right)
+			return
+		}
 		faults.Add("/expr", expr, "%s", err.Error())
 		return
 	}
@@ -145,6 +153,26 @@ func (t *CronTrigger) readExpr(expr, dialect, seed string, faults *ruqi.Faults) 
 		t.zone, err = loadZone(name)
 		faults.Merge("/expr", err)
 	}
+}
+
+// zoneBehind returns an expression whose zone stands behind it as it is written; empty for others.
+func zoneBehind(d *cronexpr.Dialect, expr string) string {
+	fields := strings.Fields(expr)
+	if d.Name != cronexpr.Crontab || len(expr) > longestText || len(fields) < 2 {
+		return ""
+	}
+	name := fields[len(fields)-1]
+	if !strings.Contains(name, "/") && name != "UTC" {
+		return ""
+	}
+	right := "TZ=" + name + " " + strings.Join(fields[:len(fields)-1], " ")
+	if _, err := loadZone(name); err != nil {
+		return ""
+	}
+	if _, err := cronexpr.Parse(d, right); err != nil {
+		return ""
+	}
+	return right
 }
 
 func (t *CronTrigger) readRules(faults *ruqi.Faults) {

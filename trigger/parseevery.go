@@ -5,12 +5,19 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/cronexpr"
 )
 
 // parseEvery reads words as a user types them, and gives the plainest trigger that says it.
 func parseEvery(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, error) {
 	if strings.Contains(text, "=") && o.Gap+o.Fold == "" {
-		return parseInterval(text, loc, o) // hours=1 start_date=2026-01-01
+		t, err := parseInterval(text, loc, o) // hours=1 start_date=2026-01-01
+		if err != nil {
+			if said := inFields(text); said != nil {
+				return nil, ruqi.Invalid("/text", text, "every: %v", said)
+			}
+		}
+		return t, err
 	}
 	t, err := Words(text, EveryOptions{Zone: loc, StartText: o.Start, EndText: o.End, Gap: Gap(o.Gap), Fold: Fold(o.Fold)})
 	if err != nil {
@@ -53,4 +60,18 @@ func (t *EveryTrigger) unbound() *IntervalTrigger {
 		}
 	}
 	return i
+}
+
+// inFields says of a text with = that it is a cron expression; nil for others.
+func inFields(text string) *wordError {
+	for _, dialect := range []string{"fields", cronexpr.Crontab} {
+		if _, err := cronexpr.Parse(cronexpr.Lookup(dialect), text); err == nil {
+			wanted := "these are no words: that is a kind cron, " + strings.TrimSpace(text)
+			if dialect == "fields" {
+				wanted = "this is no length of time, but an expression of the dialect fields: that is a kind cron, " + strings.TrimSpace(text)
+			}
+			return &wordError{column: 1, wanted: wanted, complete: true}
+		}
+	}
+	return nil
 }

@@ -122,13 +122,27 @@ func (r *wordReader) countedAdverb(a adverb) error {
 	return r.refuse("the words do not count months: that is a kind cron, %s%s", strings.Join(fields, " "), rest)
 }
 
-// spelled returns how noon and 9.30 are written, if the next word is such a time of day.
+// spelled returns how noon, 9.30, 17h and 1730 are written, if the next word is such a time of day.
 func (r *wordReader) spelled() string {
 	if at, ok := timeWords[r.peek()]; ok {
 		return at
 	}
-	again := wordReader{rest: slices.Clone(r.rest)}
-	if right := strings.Replace(r.peek(), ".", ":", 2); right != r.peek() {
+	text := r.peek()
+	rights := []string{strings.Replace(text, ".", ":", 2)}
+	if hour, minute, ok := strings.Cut(text, "h"); ok { // 17h, 17h30
+		if minute == "" {
+			minute = "00"
+		}
+		rights = append(rights, hour+":"+minute)
+	}
+	if len(text) == len("1730") && number(text) {
+		rights = append(rights, text[:2]+":"+text[2:])
+	}
+	for _, right := range rights {
+		if right == text {
+			continue
+		}
+		again := wordReader{rest: slices.Clone(r.rest)}
 		again.rest[0].text = right
 		if _, err := again.time(); err == nil {
 			return right
@@ -206,6 +220,8 @@ var ordinals = map[string]int{
 	"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "fifth": 5, "5th": 5, "last": 0,
 }
 
+func isHoliday(w word) bool { return w.text == "holiday" || w.text == "holidays" }
+
 // elsewhere says which kind of trigger says what the words do not: working days, holidays, the first Monday. It is nil for other words.
 func elsewhere(list []word) error {
 	list = beforeUntil(list)
@@ -230,6 +246,9 @@ func elsewhere(list []word) error {
 				left = i
 			}
 		}
+	}
+	if left >= 0 && working < 0 && counted < 0 && !slices.ContainsFunc(list, isHoliday) {
+		return nil // every day except sunday: words have the other days
 	}
 	if working < 0 && left < 0 && counted < 0 {
 		return nil
@@ -259,8 +278,11 @@ func elsewhere(list []word) error {
 	if has("next") {
 		otherwise = `,"else":"next"`
 	}
-	if working >= 0 {
+	switch without := t.leftOut(list, left); {
+	case working >= 0:
 		not = `{"days":{"weekdays":["sat","sun"]}},` + not
+	case without != "":
+		not = `{"days":{"weekdays":[` + without + `]}},` + not
 	}
 	except := fmt.Sprintf(`{"kind":"except","of":%s,"not":[%s]%s}%s`, of, not, otherwise, rest)
 	switch {

@@ -20,7 +20,8 @@ type wordError struct {
 	column   int    // from 1, in bytes; 0: the whole
 	read     string // what stands there; empty: the end of the text
 	wanted   string // a sentence, or what is accepted
-	instead  string // the nearest right spelling, if there is one
+	instead  string // the nearest right spelling of what stands there, if there is one
+	whole    string // that of all of the words, where there is none of what stands there
 	complete bool   // wanted is a sentence
 }
 
@@ -39,6 +40,9 @@ func (e *wordError) Error() string {
 	}
 	if e.column > 0 {
 		fmt.Fprintf(&b, ", at column %d", e.column)
+	}
+	if e.whole != "" {
+		b.WriteString("; as a whole, write " + e.whole)
 	}
 	return b.String()
 }
@@ -142,7 +146,7 @@ func (r *wordReader) and() bool {
 
 var (
 	unitWords    = []string{"seconds", "minutes", "hours", "days", "weeks", "second", "minute", "hour", "day", "week"}
-	weekdayWords = append([]string{"weekday"}, weekdayNames[:]...)
+	weekdayWords = append(slices.Clone(weekdayNames[:]), "weekday") // wensday is wednesday
 )
 
 const (
@@ -153,6 +157,15 @@ const (
 
 // readWords reads a saying and the text after until, empty without it. The error is a *wordError.
 func readWords(text string) (s saying, until string, err error) {
+	s, until, err = readOnce(text)
+	if err != nil {
+		err = better(text, err)
+	}
+	return s, until, err
+}
+
+// readOnce is readWords without looking for another spelling of the whole.
+func readOnce(text string) (s saying, until string, err error) {
 	if len(text) > longestText {
 		return s, "", &wordError{column: longestText + 1, wanted: fmt.Sprintf("the text has %d bytes, the most are %d", len(text), longestText), complete: true}
 	}
@@ -181,11 +194,6 @@ func readWords(text string) (s saying, until string, err error) {
 	}
 	if err == nil && len(r.rest) > 0 {
 		err = r.rests(&s)
-	}
-	if err != nil {
-		if better := elsewhere(words(text)); better != nil {
-			err = better
-		}
 	}
 	return s, until, err
 }
@@ -296,7 +304,11 @@ func (r *wordReader) readBeat(s *saying, period int64, wanted string) error {
 		}
 	}
 	if text.failed || text.rest != "" || offset >= period {
-		return r.fail(wanted)
+		e := r.fail(wanted)
+		if number, ok := r.digits(); ok && len(number) <= 2 && number <= "59" {
+			e.instead = ":" + ("0" + number)[len(number)-1:]
+		}
+		return e
 	}
 	r.rest = r.rest[1:]
 	s.form, s.length, s.beat = formBeat, 0, beats{period, offset}
@@ -426,6 +438,7 @@ func (r *wordReader) date() (text string, m moment, err error) {
 		var fault *momentError
 		if len(r.rest) > 0 && errors.As(err, &fault) {
 			bad.column, bad.wanted, bad.instead = r.rest[0].column, fmt.Sprintf("%q %v", clip(text), fault.err), fault.near
+			bad.read = text
 			if fault.near == "" && !strings.Contains(text, " ") {
 				bad.column += fault.column - 1
 			}

@@ -99,7 +99,7 @@ func TestWrongWordsAreRefusedWithTheirColumn(t *testing.T) {
 		{"every 10 minutes at :05", `"every 10 minutes" counts elapsed time and has no time of day`},
 		{"every 5 to 10 minutes at 10:00", "a random interval has no time of day, at column 23"},
 		{"every minute at :60", `":60" is not understood here (accepted: :SS, such as :30), at column 17`},
-		{"every hour at 15", "(accepted: :MM or :MM:SS, such as :15), at column 15"},
+		{"every hour at 15", "(accepted: :MM or :MM:SS, such as :15); write :15, at column 15"},
 		{"every hour at :59:60", "at column 15"},
 		{"every 99999999999999999999 days", "292 years are the most, at column 7"},
 		{"every 99999999 weeks", "292 years are the most"},

@@ -268,12 +268,36 @@ func (t typed) days(list []word, left int) (of, rest string) {
 	if len(t.secs) > 0 && !slices.Contains(base, "at") {
 		base = append(base, "at", timesText(t.secs))
 	}
-	s, _, err := readWords(strings.Join(base, " "))
-	field := typedDays(list)
+	s, _, err := readOnce(strings.Join(base, " "))
+	field := typedDays(list[:left])
+	if field == "*" && t.leftOut(list, left) == "" {
+		field = typedDays(list)
+	}
 	expr, rest := t.cron(9*3600, "*", field)
 	daily := s.form == formWeekdays && rest == "" || s.form == formInterval && s.length == daySeconds*microsecond
 	if err == nil && !daily && !s.form.once() {
 		return fmt.Sprintf(`{"kind":"every","text":"%s"}`, s.text()), ""
 	}
 	return fmt.Sprintf(`{"kind":"cron","expr":"%s"}`, expr), rest
+}
+
+// leftOut returns the weekdays that are named after the word at left, in JSON, where others or none are named before it: they are left out.
+func (t typed) leftOut(list []word, left int) string {
+	if left < 0 {
+		return ""
+	}
+	var names []string
+	for i := left + 1; i < len(list); i++ {
+		r := looseReader{wordReader: wordReader{rest: list[i:]}}
+		on, ok := r.weekdays()
+		if !ok {
+			continue
+		}
+		for _, day := range mondayFirst {
+			if name := `"` + weekdayNames[day][:3] + `"`; on>>day&1 != 0 && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return strings.Join(names, ",")
 }

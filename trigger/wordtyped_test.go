@@ -76,7 +76,7 @@ func TestWordsThatAreRefusedKeepTheirTimeInWhatIsWritten(t *testing.T) {
 		"daily 9pm":                "; write every day at 21:00, at column 1",
 		"daily noon":               "; write every day at 12:00, at column 1",
 		"weekly monday at 14:00":   "; write every week on, at column 1",
-		"biweekly friday 14:00":    "; write every 2 weeks on, at column 1",
+		"biweekly friday 14:00":    ", at column 1; as a whole, write every 2 weeks on friday at 14:00",
 		"noon on monday":           "; write every monday at 12:00, at column 1",
 		"every noon on weekdays":   "; write weekday at 12:00, at column 7",
 		"every weekly 14:00":       "; write monday at 14:00, at column 7",

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -67,11 +68,31 @@ func nearZone(name string) string {
 			return right
 		}
 	}
+	if right := ofCity(name); right != "" {
+		return fmt.Sprintf("; did you mean %q?", right)
+	}
 	digits := digitsOf(name)
 	return object.DidYouMean(name, slices.DeleteFunc(slices.Clone(zonetable.Names()), func(known string) bool {
 		// CST is none of CET and EST, and GMT+8 not GMT+0.
 		return len(known) < shortestMeant || digitsOf(known) != digits
 	})...)
+}
+
+// ofCity returns the only zone of that city, Europe/Berlin for Berlin; empty where there is none or more than one.
+func ofCity(name string) string {
+	found := ""
+	if digitsOf(name) != "" {
+		return "" // GMT+8 is as far from UTC as Etc/GMT+8, to the other side
+	}
+	for _, known := range zonetable.Names() {
+		if i := strings.LastIndexByte(known, '/'); i >= 0 && len(name) >= 4 && strings.EqualFold(known[i+1:], name) {
+			if found != "" {
+				return ""
+			}
+			found = known
+		}
+	}
+	return found
 }
 
 // shortestMeant is the length of the shortest name that is offered: shorter ones are nearer to other abbreviations than to their misspellings.

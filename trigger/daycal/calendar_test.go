@@ -17,7 +17,7 @@ func parse(t *testing.T, text string) *daycal.Calendar {
 }
 
 func TestTheFirstAndTheLastDay(t *testing.T) {
-	for day, want := range map[daycal.Day]string{daycal.First: "0001-01-02", daycal.Last: "9999-12-30", 0: "1970-01-01"} {
+	for day, want := range map[daycal.Day]string{daycal.First: "0001-01-01", daycal.Last: "9999-12-31", 0: "1970-01-01"} {
 		if day.String() != want {
 			t.Errorf("day %d is %v, want %s", int(day), day, want)
 		}

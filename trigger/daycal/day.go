@@ -12,8 +12,8 @@ type Day int32
 
 // The first and the last day that a calendar knows.
 const (
-	First Day = -719161 // 0001-01-02
-	Last  Day = 2932895 // 9999-12-30
+	First Day = -719162 // 0001-01-01
+	Last  Day = 2932896 // 9999-12-31
 )
 
 // era is how many days it takes until dates and weekdays repeat: 400 years. Searches look no further.

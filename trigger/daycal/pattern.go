@@ -33,7 +33,7 @@ func leap(year int) bool { return year%4 == 0 && (year%100 != 0 || year%400 == 0
 // yearStart returns 1 January of a year from 1 to 10000.
 func yearStart(year int) Day {
 	y := year - 1
-	return First - 1 + Day(365*y+y/4-y/100+y/400)
+	return First + Day(365*y+y/4-y/100+y/400)
 }
 
 // yearAt returns the year in which a day from 0001-01-01 on is, its kind, and the day's place in it, from 0.
@@ -42,7 +42,7 @@ func yearAt(d Day) (year int, kind yearType, place int) {
 		four    = 4*365 + 1
 		century = 25*four - 1
 	)
-	rest := uint32(d - First + 1) // since 0001-01-01
+	rest := uint32(d - First) // since 0001-01-01
 	eras := rest / era
 	rest %= era
 	centuries := min(rest/century, 3) // 31 December of the last has a day more
