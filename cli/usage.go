@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
@@ -145,17 +146,23 @@ func valueFault(f *pflag.Flag, value string, err error) string {
 	return fmt.Sprintf("%q cannot be read: %v", value, err)
 }
 
-// alike returns the names that someone may have meant by word: those that begin with it, or are nearly it.
+// alike returns the names that someone may have meant by word: those that begin with it, or else the one that is nearly it.
 func alike(word string, names []string) []string {
-	cmd := &cobra.Command{SuggestionsMinimumDistance: 1} // letters; of three or four letters two are half the word
-	if len(word) > 4 {
-		cmd.SuggestionsMinimumDistance = 2
-	}
+	word = strings.ToLower(word)
+	var found []string
 	for _, name := range names {
-		cmd.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+		if len(word) >= leastBeginning && strings.HasPrefix(name, word) {
+			found = append(found, name)
+		}
 	}
-	return cmd.SuggestionsFor(word)
+	if near := object.Nearest(word, names); len(found) == 0 && near != "" {
+		return []string{near}
+	}
+	return found
 }
+
+// leastBeginning is how much of a name somebody must have written for it to be meant, in letters: one letter begins too many.
+const leastBeginning = 2
 
 // didYouMean asks for one of the words, if there are any.
 func didYouMean(prefix string, words []string) string {
