@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -38,7 +39,28 @@ func noCommand(cmd *cobra.Command, word string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return usage("%q is no command of %s%s; %s", word, cmd.CommandPath(), didYouMean("", alike(word, names)), wire.Accepted(names...))
+	return usage("%q is no command of %s%s; %s", word, cmd.CommandPath(), didYouMean("", meant(cmd, word, names)), wire.Accepted(names...))
+}
+
+// meant returns the commands that someone may have meant: one that other programs call by the word, those that are spelt alike, or those of
+// that name elsewhere.
+func meant(cmd *cobra.Command, word string, names []string) (found []string) {
+	for _, sub := range cmd.Commands() {
+		if slices.Contains(sub.SuggestFor, word) {
+			return []string{sub.Name()}
+		}
+	}
+	if found = alike(word, names); len(found) > 0 {
+		return found
+	}
+	for _, group := range cmd.Root().Commands() {
+		for _, sub := range group.Commands() {
+			if group.IsAvailableCommand() && (sub.Name() == word || sub.HasAlias(word)) {
+				found = append(found, group.Name()+" "+sub.Name())
+			}
+		}
+	}
+	return found
 }
 
 // helpCommand is cobra's, but for what it does with a command that is none.
