@@ -141,9 +141,21 @@ func flagFault(cmd *cobra.Command, err error) error {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
-		return usage("unknown flag --%s%s; see %s --help", name, didYouMean("--", alike(name, names)), cmd.CommandPath())
+		near := alike(name, names)
+		if len(near) == 0 {
+			near = slices.DeleteFunc(slices.Clone(otherWords[name]), func(own string) bool { return !slices.Contains(names, own) })
+		}
+		return usage("unknown flag --%s%s; see %s --help", name, didYouMean("--", near), cmd.CommandPath())
 	}
 	return usage("%v; see %s --help", err, cmd.CommandPath())
+}
+
+// otherWords are what other programs call the flags.
+var otherWords = map[string][]string{
+	"cmd": {"command"}, "exec": {"command"}, "script": {"command"}, "schedule": {"cron", "every"}, "crontab": {"cron"}, "expression": {"cron"},
+	"interval": {"every"}, "date": {"at"}, "time": {"at"}, "zone": {"tz"}, "timezone": {"tz"}, "time-zone": {"tz"}, "url": {"webhook"},
+	"cwd": {"dir"}, "chdir": {"dir"}, "workdir": {"dir"}, "disabled": {"paused"}, "max-retries": {"retry"}, "json": {"output"}, "format": {"output"},
+	"host": {"server"}, "address": {"server"}, "port": {"listen"}, "bind": {"listen"}, "addr": {"server", "listen"}, "db": {"store"}, "database": {"store"},
 }
 
 // flagName is how a flag is written.
