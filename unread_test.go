@@ -67,6 +67,52 @@ func TestAJobThatCannotBeReadIsParked(t *testing.T) {
 	})
 }
 
+// A function that this program does not have is another program's: its job is shown as it is and can be changed, and waits.
+func TestAJobWhoseFunctionIsOfAnotherProgramIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.Open(memory.Options{})
+		s := newScheduler(t, store, newRegistry(), ruqi.Options{})
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		const spec = `{"v":1,"name":"other","trigger":{"kind":"interval","every":"1s","anchor":"2000-01-01T00:00:00Z"},"task":{"kind":"func","name":"elsewhere","args":{"to":"x"}},"params":{"b":2}}`
+		_, _, err := store.EditJobs(t.Context(), ruqi.JobQuery{IDs: []string{"other"}}, func(now time.Time, id string, _ *ruqi.JobRecord, _ int) ruqi.Change {
+			due := now.Add(time.Second)
+			return ruqi.Change{Job: &ruqi.JobRecord{ID: id, Name: id, State: ruqi.JobActive, Pool: "default", Needs: "func:elsewhere", MaxInstances: 1,
+				NextNominal: &due, NextDue: &due, Version: 1, Spec: []byte(spec)}}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10*time.Second + 500*time.Millisecond)
+		job, err := s.Job(t.Context(), "other")
+		if err != nil || fmt.Sprint(job.Task) != `elsewhere{"to":"x"}` || job.Parked == "" || strings.Contains(job.Parked, "read") {
+			t.Errorf("it is shown as %v, parked %q, %v", job.Task, job.Parked, err)
+		}
+		if all := runs(t, s, "other"); len(all) != 0 {
+			t.Errorf("it ran here: %v", states(all))
+		}
+		modify := func(change func(job *ruqi.Job)) error {
+			_, err := s.ModifyJob(t.Context(), "other", func(job *ruqi.Job) error { change(job); return nil })
+			return err
+		}
+		if err := modify(func(job *ruqi.Job) { job.Description, job.Trigger = "said", trigger.EveryDuration(time.Minute) }); err != nil {
+			t.Errorf("all but its task is changed: %v", err)
+		}
+		var invalid *ruqi.InvalidError
+		err = modify(func(job *ruqi.Job) { job.Task = ruqi.Call("elsewhere", map[string]string{"to": "y"}) })
+		if !errors.As(err, &invalid) || len(invalid.Faults) != 1 || invalid.Faults[0].Pointer != "/task/name" {
+			t.Errorf("its arguments are changed: %v", err)
+		}
+		if _, err := s.PauseJob(t.Context(), "other"); err != nil {
+			t.Error(err)
+		}
+		if err := s.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // Any number of jobs that cannot be read stand in nobody's way.
 func TestManyUnreadableJobsStandInNobodysWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

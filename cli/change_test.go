@@ -132,8 +132,24 @@ func TestAJobThatNobodyCanRunIsToldAtOnce(t *testing.T) {
 	go func() { waited <- s.ruqi("job", "run", "x", "--wait") }()
 	s.eventually("it waits", func() bool { return strings.Contains(s.ok("run", "list"), "\n2 ") })
 	s.ok("run", "cancel", "2")
-	if got := <-waited; got.status != 1 || strings.Count(got.errors, "parked") != 1 {
+	if got := <-waited; got.status != 1 || strings.Count(got.errors, "parked") != 1 || strings.Count(got.errors, "run 2 of x waits until one can; ruqi run cancel 2 takes it back\n") != 1 {
 		t.Errorf("--wait: %+v", got)
+	}
+}
+
+// An id that is mistyped must not pass for a job that has not run yet.
+func TestAnEmptyListOfRunsSaysThatThereIsNoSuchJob(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	s.ok("job", "add", "x", "--every", "1h", "--command", "true")
+	for id, want := range map[string]string{"x": "", "nosuch": "there is no job \"nosuch\"\n"} {
+		if got := s.ruqi("run", "list", "--job", id); got.status != 0 || got.errors != want {
+			t.Errorf("%s: %+v", id, got)
+		}
+	}
+	s.ok("job", "run", "x", "--wait")
+	s.ok("job", "remove", "x")
+	if got := s.ruqi("run", "list", "--job", "x"); got.errors != "" || !strings.Contains(got.out, "succeeded") {
+		t.Errorf("a job that was removed: %+v", got)
 	}
 }
 

@@ -46,7 +46,7 @@ func Run(ctx context.Context, args []string, system System) int {
 	}
 	root := a.root()
 	root.SetArgs(args)
-	err := valueApart(root, args)
+	err := misgiven(root, args)
 	if err == nil {
 		err = root.ExecuteContext(ctx)
 	}

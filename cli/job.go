@@ -33,8 +33,8 @@ func (a *app) jobCommand() *cobra.Command {
 				return a.showJob(job, fires)
 			}),
 		},
-		a.jobVerb("pause", "Take fires away from jobs until they are resumed", "paused", (*client.Client).PauseJob),
-		a.jobVerb("resume", "Give jobs their fires back, from now on", "resumed", (*client.Client).ResumeJob),
+		a.jobVerb("pause", "Take fires away from jobs until they are resumed", "paused", (*client.Client).PauseJob, "disable", "suspend", "stop"),
+		a.jobVerb("resume", "Give jobs their fires back, from now on", "resumed", (*client.Client).ResumeJob, "enable", "unpause"),
 	)
 	return group(cmd)
 }
@@ -64,9 +64,9 @@ func someIDs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// jobVerb is a command that does the same to each job named.
-func (a *app) jobVerb(name, short, done string, do func(*client.Client, context.Context, string) (ruqi.Job, error)) *cobra.Command {
-	return &cobra.Command{Use: name + " ID…", Short: short, Args: someIDs, RunE: a.withClient(func(ctx context.Context, c *client.Client, ids []string) error {
+// jobVerb is a command that does the same to each job named. It is suggested for the other words.
+func (a *app) jobVerb(name, short, done string, do func(*client.Client, context.Context, string) (ruqi.Job, error), others ...string) *cobra.Command {
+	return &cobra.Command{Use: name + " ID…", SuggestFor: others, Short: short, Args: someIDs, RunE: a.withClient(func(ctx context.Context, c *client.Client, ids []string) error {
 		var jobs []ruqi.Job
 		err := each(ids, func(id string) error {
 			job, err := do(c, ctx, id)
@@ -200,7 +200,7 @@ func (a *app) addOne(ctx context.Context, def members, onConflict ruqi.OnConflic
 func (a *app) jobModifyCommand() *cobra.Command {
 	f := &jobFlags{change: true, commandFlags: commandFlags{input: a.Stdin}}
 	cmd := &cobra.Command{
-		Use:   "modify ID [flags] [-- PROGRAM ARGUMENT…]",
+		Use: "modify ID [flags] [-- PROGRAM ARGUMENT…]", SuggestFor: []string{"edit", "update", "change", "set"},
 		Short: "Change what the flags name in a job",
 		Long: "Changes what the flags name, and leaves the rest as it is. none takes an option away: --timeout none.\n" +
 			"--label, --param and --env add to those there are; --label K- takes K away, --label none all of them. --tag replaces all tags;\n" +
@@ -264,7 +264,7 @@ func (a *app) jobRunCommand() *cobra.Command {
 	var wait bool
 	var params paramFlags
 	cmd := &cobra.Command{
-		Use: "run ID", Short: "Run a job now, beside its schedule", Args: exactly("an id"),
+		Use: "run ID", SuggestFor: []string{"start", "trigger", "exec"}, Short: "Run a job now, beside its schedule", Args: exactly("an id"),
 		RunE: a.withClient(func(ctx context.Context, c *client.Client, args []string) error {
 			a.names = params.name
 			text, err := params.read()
@@ -305,6 +305,9 @@ const queuedPatience = 2 * time.Second
 // waitRun waits for the end of a run. What keeps it from beginning is said once, on standard error.
 func (a *app) waitRun(ctx context.Context, c *client.Client, run ruqi.Run) (ruqi.Run, error) {
 	told := a.tellParked(ctx, c, run.JobID)
+	if told && run.State == ruqi.RunQueued {
+		_, _ = fmt.Fprintf(a.Stderr, "run %d of %s waits until one can; ruqi run cancel %d takes it back\n", run.ID, escape(run.JobID), run.ID) // a hint only
+	}
 	soon, cancel := context.WithTimeout(ctx, queuedPatience)
 	ended, err := c.WaitRun(soon, run.ID)
 	cancel()

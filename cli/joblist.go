@@ -144,7 +144,7 @@ func (a *app) jobRemoveCommand() *cobra.Command {
 	var state string
 	var all bool
 	cmd := &cobra.Command{
-		Use: "remove ID… | --tag T | --state S | --all", Aliases: []string{"rm"}, Short: "Remove jobs; their history stays",
+		Use: "remove ID… | --tag T | --state S | --all", Aliases: []string{"rm"}, SuggestFor: []string{"delete", "del"}, Short: "Remove jobs; their history stays",
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			filtered := all || state != "" || len(query.Tags) > 0
 			switch err := jobState(state); {

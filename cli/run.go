@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -29,7 +30,7 @@ func (a *app) runCommand() *cobra.Command {
 			}),
 		},
 		&cobra.Command{
-			Use: "cancel RUN", Short: "Ask a run to end", Args: exactly("a run's id"),
+			Use: "cancel RUN", SuggestFor: []string{"stop", "kill", "end", "abort"}, Short: "Ask a run to end", Args: exactly("a run's id"),
 			RunE: a.withRun(func(ctx context.Context, c *client.Client, id int64) error {
 				run, err := c.CancelRun(ctx, id, "")
 				if err != nil {
@@ -86,6 +87,11 @@ func (a *app) runListCommand() *cobra.Command {
 			})
 			if err != nil {
 				return err
+			}
+			if len(runs) == 0 && query.Job != "" {
+				if _, err := c.Job(ctx, query.Job); errors.Is(err, ruqi.ErrNotFound) {
+					_, _ = fmt.Fprintf(a.Stderr, "there is no job %q\n", query.Job) // a hint only: one that was removed has runs
+				}
 			}
 			if a.output == "json" {
 				return a.printJSON(wire.FromRunPage(ruqi.RunPage{Runs: runs, Next: next}))

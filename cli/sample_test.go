@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -116,7 +117,7 @@ func TestCrontabsOfOthers(t *testing.T) {
 	}
 }
 
-// A crontab written of the jobs of one gives the same schedules and commands back.
+// A crontab written of the jobs of one gives the same schedules, commands and descriptions back.
 func TestAnExportGivesTheImportBack(t *testing.T) {
 	from, to := serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC"), serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC")
 	tables, err := filepath.Glob(sampleTable("user/*.crontab"))
@@ -126,14 +127,23 @@ func TestAnExportGivesTheImportBack(t *testing.T) {
 	for _, name := range []string{"01-plain", "02-bash", "09-env-order"} {
 		tables = append(tables, sampleTable(name+".crontab"))
 	}
-	from.ruqi(append([]string{"import", "crontab"}, tables...)...) // exit 1: some have lines that nobody can take
-	// What each runs and when, whatever its id.
+	for range 2 {
+		before := from.versions()
+		from.ruqi(append([]string{"import", "crontab"}, tables...)...) // exit 1: some have lines that nobody can take
+		if after := from.versions(); len(before) > 0 && !maps.Equal(before, after) {
+			t.Errorf("imported twice, the versions were %v and are %v", before, after)
+		}
+	}
+	// What each runs, when and why, whatever its id.
 	jobs := func(s *service, prefix, but string) (all []string) {
 		for id := range s.versions() {
 			if !strings.HasPrefix(id, prefix) || strings.Contains(but, id+": not in the table: ") {
 				continue
 			}
-			var job struct{ Trigger, Task map[string]any }
+			var job struct {
+				Name, Description string
+				Trigger, Task     map[string]any
+			}
 			if err := json.Unmarshal([]byte(s.ok("job", "get", "-o", "json", "--", id)), &job); err != nil {
 				t.Fatal(err)
 			}

@@ -3,12 +3,14 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/wire"
 )
 
@@ -37,7 +39,28 @@ func noCommand(cmd *cobra.Command, word string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return usage("%q is no command of %s%s; %s", word, cmd.CommandPath(), didYouMean("", alike(word, names)), wire.Accepted(names...))
+	return usage("%q is no command of %s%s; %s", word, cmd.CommandPath(), didYouMean("", meant(cmd, word, names)), wire.Accepted(names...))
+}
+
+// meant returns the commands that someone may have meant: one that other programs call by the word, those that are spelt alike, or those of
+// that name elsewhere.
+func meant(cmd *cobra.Command, word string, names []string) (found []string) {
+	for _, sub := range cmd.Commands() {
+		if slices.Contains(sub.SuggestFor, word) {
+			return []string{sub.Name()}
+		}
+	}
+	if found = alike(word, names); len(found) > 0 {
+		return found
+	}
+	for _, group := range cmd.Root().Commands() {
+		for _, sub := range group.Commands() {
+			if group.IsAvailableCommand() && (sub.Name() == word || sub.HasAlias(word)) {
+				found = append(found, group.Name()+" "+sub.Name())
+			}
+		}
+	}
+	return found
 }
 
 // helpCommand is cobra's, but for what it does with a command that is none.
@@ -118,9 +141,21 @@ func flagFault(cmd *cobra.Command, err error) error {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		name := unknown.GetSpecifiedName()
-		return usage("unknown flag --%s%s; see %s --help", name, didYouMean("--", alike(name, names)), cmd.CommandPath())
+		near := alike(name, names)
+		if len(near) == 0 {
+			near = slices.DeleteFunc(slices.Clone(otherWords[name]), func(own string) bool { return !slices.Contains(names, own) })
+		}
+		return usage("unknown flag --%s%s; see %s --help", name, didYouMean("--", near), cmd.CommandPath())
 	}
 	return usage("%v; see %s --help", err, cmd.CommandPath())
+}
+
+// otherWords are what other programs call the flags.
+var otherWords = map[string][]string{
+	"cmd": {"command"}, "exec": {"command"}, "script": {"command"}, "schedule": {"cron", "every"}, "crontab": {"cron"}, "expression": {"cron"},
+	"interval": {"every"}, "date": {"at"}, "time": {"at"}, "zone": {"tz"}, "timezone": {"tz"}, "time-zone": {"tz"}, "url": {"webhook"},
+	"cwd": {"dir"}, "chdir": {"dir"}, "workdir": {"dir"}, "disabled": {"paused"}, "max-retries": {"retry"}, "json": {"output"}, "format": {"output"},
+	"host": {"server"}, "address": {"server"}, "port": {"listen"}, "bind": {"listen"}, "addr": {"server", "listen"}, "db": {"store"}, "database": {"store"},
 }
 
 // flagName is how a flag is written.
@@ -145,17 +180,23 @@ func valueFault(f *pflag.Flag, value string, err error) string {
 	return fmt.Sprintf("%q cannot be read: %v", value, err)
 }
 
-// alike returns the names that someone may have meant by word: those that begin with it, or are nearly it.
+// alike returns the names that someone may have meant by word: those that begin with it, or else the one that is nearly it.
 func alike(word string, names []string) []string {
-	cmd := &cobra.Command{SuggestionsMinimumDistance: 1} // letters; of three or four letters two are half the word
-	if len(word) > 4 {
-		cmd.SuggestionsMinimumDistance = 2
-	}
+	word = strings.ToLower(word)
+	var found []string
 	for _, name := range names {
-		cmd.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+		if len(word) >= leastBeginning && strings.HasPrefix(name, word) {
+			found = append(found, name)
+		}
 	}
-	return cmd.SuggestionsFor(word)
+	if near := object.Nearest(word, names); len(found) == 0 && near != "" {
+		return []string{near}
+	}
+	return found
 }
+
+// leastBeginning is how much of a name somebody must have written for it to be meant, in letters: one letter begins too many.
+const leastBeginning = 2
 
 // didYouMean asks for one of the words, if there are any.
 func didYouMean(prefix string, words []string) string {

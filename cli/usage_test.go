@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -18,6 +19,32 @@ func TestTheWordsTrueAndFalseAreValuesAndPrograms(t *testing.T) {
 		{"job", "add", "x", "--every", "1h", "--login", "--", "false", "--all", "true"},
 		{"job", "add", "false", "--every", "1h", "--command", "--login", "--name", "true"},
 		{"job", "run", "true", "--wait"},
+	} {
+		if got := run(t, unreachable, "", args...); got.status != 5 {
+			t.Errorf("%q: exit %d: %s", args, got.status, got.errors)
+		}
+	}
+}
+
+// Flags that gather may be given again, and what stands behind a flag or -- is no flag.
+func TestFlagsThatAreGivenAgain(t *testing.T) {
+	add := []string{"job", "add", "x", "--every", "1h"}
+	for _, more := range [][]string{
+		{"--env", "A=1", "--env", "B=2", "--tag", "a", "--tag", "b", "--label", "a=1", "--label", "b=2", "--param", "a=1", "--param", "b=2", "--command", "true"},
+		{"--limit", "open_files=100", "--limit", "cpu_time=1s", "--command", "--name", "--name", "--command"},
+		{"--webhook", "https://example.com", "--header", "A: 1", "--header", "B: 2"},
+		{"--name", "n", "--", "sh", "--name", "a", "--name", "b"},
+		{"--paused", "--paused", "--coalesce=false", "--coalesce=0", "--command", "true"},
+	} {
+		if got := run(t, unreachable, "", append(slices.Clone(add), more...)...); got.status != 5 {
+			t.Errorf("%q: exit %d: %s", more, got.status, got.errors)
+		}
+	}
+	for _, args := range [][]string{
+		{"job", "list", "--tag", "a", "--tag", "b"},
+		{"run", "list", "--state", "failed", "--state", "lost"},
+		{"job", "run", "x", "--param", "a=1", "--param", "b=2", "--params", "{}"},
+		{"export", "crontab", "--tag", "a", "--tag", "b"},
 	} {
 		if got := run(t, unreachable, "", args...); got.status != 5 {
 			t.Errorf("%q: exit %d: %s", args, got.status, got.errors)
@@ -39,6 +66,34 @@ func TestMistakesAreToldInOneStyle(t *testing.T) {
 		{"did you mean list?", []string{"job", "lists"}},
 		{"did you mean job?", []string{"jobb", "list"}},
 		{"did you mean --command?", []string{"job", "add", "x", "--comand", "true"}},
+		{"did you mean --every?", []string{"job", "add", "x", "--evrey", "1h"}},
+		{"ruqi: unknown flag --shell; see ruqi job add --help\n", with("--shell", "/bin/bash")},
+		{"ruqi: unknown flag --cmd, did you mean --command?; see", []string{"job", "add", "x", "--cmd", "true"}},
+		{"ruqi: unknown flag --interval, did you mean --every?; see", []string{"job", "add", "x", "--interval", "5m"}},
+		{"ruqi: unknown flag --schedule, did you mean --cron or --every?; see", []string{"job", "add", "x", "--schedule", "5m"}},
+		{"ruqi: unknown flag --timezone, did you mean --tz?; see", []string{"serve", "--timezone", "UTC"}},
+		{"ruqi: unknown flag --json, did you mean --output?; see", []string{"status", "--json"}},
+		{"ruqi: unknown flag --cmd; see ruqi job list --help\n", []string{"job", "list", "--cmd", "true"}},
+		{"ruqi: unknown flag --x; see ruqi job add --help\n", with("--x")},
+		{"ruqi: unknown flag --ids; see ruqi job list --help\n", []string{"job", "list", "--ids", "x"}},
+		{"ruqi: \"edit\" is no command of ruqi job, did you mean modify?; accepted", []string{"job", "edit", "x"}},
+		{"ruqi: \"delete\" is no command of ruqi job, did you mean remove?; accepted", []string{"job", "delete", "x"}},
+		{"ruqi: \"start\" is no command of ruqi job, did you mean run?; accepted", []string{"job", "start", "x"}},
+		{"ruqi: \"stop\" is no command of ruqi run, did you mean cancel?; accepted", []string{"run", "stop", "1"}},
+		{"ruqi: \"logs\" is no command of ruqi job, did you mean run logs?; accepted", []string{"job", "logs", "x"}},
+		{"ruqi: \"add\" is no command of ruqi, did you mean job add?; accepted", []string{"add", "x"}},
+		{"ruqi: \"ls\" is no command of ruqi, did you mean calendar list or instance list or job list or run list?; accepted", []string{"ls"}},
+		{"ruqi: \"hello\" is no command of ruqi; accepted are ", []string{"hello"}},
+		{"ruqi: --id is given twice\n", []string{"job", "add", "--id", "x", "--every", "1h", "--command", "true", "--id=y"}},
+		{"ruqi: --command is given twice\n", with("--command", "true")},
+		{"ruqi: --priority is given 3 times\n", with("--priority", "1", "--priority=1", "--priority", "2")},
+		{"ruqi: --timeout is given twice\n", []string{"job", "modify", "x", "--timeout", "none", "--timeout", "5s"}},
+		{"ruqi: -o is given twice\n", []string{"-o", "json", "job", "list", "--output=table"}},
+		{"ruqi: --server is given twice\n", []string{"--server", "http://127.0.0.1:1", "status", "--server", "http://127.0.0.1:2"}},
+		{"ruqi: -n is given twice\n", []string{"next", "-n", "3", "-n5", "* * * * *"}},
+		{"ruqi: --coalesce is given as true and as false\n", with("--coalesce", "--coalesce=false")},
+		{"ruqi: --tz is given twice\n", []string{"serve", "--tz", "UTC", "--tz", "UTC"}},
+		{"ruqi: --name is given twice\nruqi: --id is given twice\n", []string{"job", "add", "--name", "a", "--id", "x", "--name", "b", "--id", "y", "--every", "1h", "--command", "true"}},
 		{"did you mean --max-instances or --max-runs?", with("--max", "1")},
 		{"ruqi: completion bash takes no arguments", []string{"completion", "bash", "now"}},
 		{"ruqi: job add takes one id", with("y")},

@@ -76,7 +76,7 @@ func (c *Client) added(ctx context.Context, r request, onConflict ruqi.OnConflic
 	switch {
 	case err != nil:
 		return ruqi.Job{}, "", err
-	case resp.StatusCode == http.StatusCreated:
+	case resp.StatusCode == http.StatusCreated, resp.Header.Get("Ruqi-Added") == string(ruqi.Created):
 		return job, ruqi.Created, nil
 	case onConflict == ruqi.Keep:
 		return job, ruqi.Kept, nil

@@ -89,13 +89,14 @@ type jobPageAnswer struct{ Body wire.Page[wire.Job] }
 
 type addJob struct {
 	OnConflict string `query:"on_conflict" enum:"fail,keep,replace" default:"fail" doc:"What to do when the id is taken."`
-	DryRun     bool   `query:"dry_run" doc:"Check the job, answer as if it had been added, and change nothing. The version is the stored one where nothing would change, else the next."`
+	DryRun     bool   `query:"dry_run" doc:"Check the job, answer 200 with the job as it would be, and change nothing. The version is the stored one where nothing would change, else the next."`
 	IfMatch    string `header:"If-Match" doc:"With on_conflict=replace: ETags of the versions to replace; a job that is not there is not added then. * or none: any."`
 	RawBody    []byte `contentType:"application/json"`
 }
 
 type addedAnswer struct {
 	Status   int
+	Added    string `header:"Ruqi-Added" doc:"created, kept or replaced; with dry_run, what adding it would do."`
 	ETag     string `header:"ETag"`
 	Location string `header:"Location"`
 	Body     wire.Job
@@ -125,10 +126,10 @@ func (a *api) registerJobs() {
 	added := newBody("The job's definition. Read-only members are passed over, but for state, which may be active or paused.")
 	register(a, huma.Operation{
 		OperationID: "add-job", Method: http.MethodPost, Path: jobsPath, Summary: "Add a job", Tags: []string{"jobs"},
-		Description:   "201: created; 200: the id was taken and the job was kept or replaced, as on_conflict says. With dry_run the answer is the same, and nothing is changed.",
+		Description:   "201: created; 200: the id was taken and the job was kept or replaced, as on_conflict says. With dry_run always 200, and nothing is changed: Ruqi-Added says which it would be.",
 		DefaultStatus: http.StatusCreated, RequestBody: added.RequestBody,
 		Responses: map[string]*huma.Response{"200": {
-			Description: "Kept or replaced",
+			Description: "Kept or replaced, or dry_run",
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: a.schema(wire.Job{})}},
 		}},
 	}, a.addJob)
@@ -193,11 +194,11 @@ func (a *api) addJob(ctx context.Context, in *addJob) (*addedAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &addedAnswer{Status: http.StatusOK, ETag: etag(job.Version), Location: jobLocation(job.ID), Body: shape}
-	if in.DryRun {
+	out := &addedAnswer{Status: http.StatusOK, Added: string(added), ETag: etag(job.Version), Location: jobLocation(job.ID), Body: shape}
+	switch {
+	case in.DryRun:
 		out.Location = "" // it is nowhere yet
-	}
-	if added == ruqi.Created {
+	case added == ruqi.Created:
 		out.Status = http.StatusCreated
 	}
 	return out, nil

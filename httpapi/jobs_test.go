@@ -103,11 +103,20 @@ func TestAReplacementCanBeBoundToAVersion(t *testing.T) {
 
 func TestADryRunAnswersAsIfAndChangesNothing(t *testing.T) {
 	s := serve(t)
-	if got := s.want(http.StatusCreated, "POST", "/api/v1/jobs?dry_run=true", hourly("x")); got.Header.Get("Location") != "" || got.json(t)["version"] != 1.0 {
+	if got := s.want(http.StatusOK, "POST", "/api/v1/jobs?dry_run=true", hourly("x")); got.Header.Get("Location") != "" || got.Header.Get("Ruqi-Added") != "created" || got.json(t)["version"] != 1.0 {
 		t.Errorf("a new job: %v", got.Header)
 	}
 	s.want(http.StatusNotFound, "GET", "/api/v1/jobs/x", "")
-	s.want(http.StatusCreated, "POST", "/api/v1/jobs", hourly("x"))
+	if got := s.want(http.StatusCreated, "POST", "/api/v1/jobs", hourly("x")); got.Header.Get("Ruqi-Added") != "created" {
+		t.Errorf("it was created: %v", got.Header)
+	}
+	for onConflict, added := range map[string]string{"keep": "kept", "replace": "replaced"} {
+		for _, dry := range []string{"&dry_run=true", ""} {
+			if got := s.want(http.StatusOK, "POST", "/api/v1/jobs?on_conflict="+onConflict+dry, hourly("x")); got.Header.Get("Ruqi-Added") != added {
+				t.Errorf("%s%s: %v", onConflict, dry, got.Header)
+			}
+		}
+	}
 	s.want(http.StatusConflict, "POST", "/api/v1/jobs?dry_run=true", hourly("x"))
 	changed := strings.Replace(hourly("x"), "{", `{"description":"new",`, 1)
 	for body, version := range map[string]float64{hourly("x"): 1, changed: 2} {

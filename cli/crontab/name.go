@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	mostProgram     = 40   // characters of a program's name in an id
-	mostName        = 64   // characters of a comment or a command that serves as a name; longer comments are sentences
-	mostDescription = 4096 // characters, as everywhere
+	mostProgram = 40 // characters of a program's name in an id
+	mostName    = 64 // characters of a comment or a command that serves as a name; longer comments are sentences
 )
 
 // carriers start the program that a line is about; quiet ones prepare for it. Neither says what the line does.
@@ -88,42 +87,10 @@ func idPart(text string) string {
 // IDPart makes the name of a file fit for Options.Source; empty where nothing of it is left.
 func IDPart(name string) string { return idPart(name) }
 
-// heading is the line of Debian's template that says what the columns are.
-var heading = regexp.MustCompile(`(?i)^(m|min|minute)\s+(h|hour)\s+(dom|day)\b`)
-
-// description returns what a comment says of the line below it; empty where it says something else: the heads of the columns, or a
-// job that is switched off.
-func description(comment string) string {
-	text := clip(printable(comment), mostDescription)
-	if heading.MatchString(text) {
-		return ""
-	}
-	if _, off := switchedOff(text, false); off {
-		return ""
-	}
-	if strings.IndexFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) < 0 {
-		return "" // a rule across the page
-	}
-	return text
-}
-
-// switchedOff tells whether a comment is a line of times and a command.
-func switchedOff(text string, system bool) (e entry, off bool) {
-	if text == "" || beginsVariable(text[0]) {
-		return e, false
-	}
-	e, fault := readEntry(text, system)
-	if fault != "" {
-		return e, false
-	}
-	_, _, fault = schedule(&e, "", "crontab")
-	return e, fault == ""
-}
-
-// jobName returns the comment if it is short, else the command, as much of it as a list has room for.
-func jobName(comment, command string) string {
-	if text := description(comment); text != "" && utf8.RuneCountInString(text) <= mostName {
-		return text
+// jobName returns the description if it is one short line, else the command, as much of it as a list has room for.
+func jobName(description, command string) string {
+	if description != "" && !strings.Contains(description, "\n") && utf8.RuneCountInString(description) <= mostName {
+		return description
 	}
 	text := printable(command)
 	if text == clip(text, mostName) {

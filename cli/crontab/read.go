@@ -85,11 +85,11 @@ type reader struct {
 	badZone string
 	// delay is RANDOM_DELAY in force.
 	delay time.Duration
-	// comment is the text of the line before, where it is a comment.
-	comment string
-	ids     map[string]bool
-	last    map[string]int // by program, the number of the last job
-	hint    string         // what makes this a system table, where it is not read as one; empty: nothing does
+	// above are the comments directly above the line.
+	above block
+	ids   map[string]bool
+	last  map[string]int // by program, the number of the last job
+	hint  string         // what makes this a system table, where it is not read as one; empty: nothing does
 }
 
 // Read reads a table.
@@ -131,8 +131,8 @@ func (r *reader) note(format string, args ...any) {
 }
 
 func (r *reader) read(line string) {
-	comment := r.comment
-	r.comment = ""
+	above := r.above
+	r.above = block{}
 	text := strings.TrimLeft(line, blanks)
 	switch {
 	case strings.Trim(text, "\r\f\v"+blanks) == "":
@@ -142,8 +142,11 @@ func (r *reader) read(line string) {
 		r.refuse("holds a carriage return, which ends no line for cron, so that what follows it is part of this line; lines end with a line feed")
 	case text[0] == '#':
 		r.Comments++
-		r.comment = strings.TrimSpace(strings.TrimLeft(text, "#"))
-		if e, off := switchedOff(r.comment, r.System); off {
+		r.above = above
+		if strings.HasPrefix(text, "##") {
+			text = strings.TrimRight(text, "#\r"+blanks) // the right side of a box
+		}
+		if e, off := r.above.add(strings.TrimSpace(strings.TrimLeft(text, "#")), r.System); off {
 			command, _, _ := percent(e.command)
 			r.id(programOf(command)) // so that those below stay the same jobs, and it is the same when it is switched on again
 		}
@@ -159,7 +162,7 @@ func (r *reader) read(line string) {
 		}
 		r.set(name, value)
 	default:
-		r.entry(text, comment)
+		r.entry(text, above.description())
 	}
 }
 
@@ -232,7 +235,7 @@ func (r *reader) zone() (zone, from string) {
 }
 
 // entry reads a line of times and a command.
-func (r *reader) entry(text, comment string) {
+func (r *reader) entry(text, description string) {
 	e, fault := readEntry(text, r.System)
 	if fault != "" {
 		r.refuse("%s", fault)
@@ -298,11 +301,11 @@ func (r *reader) entry(text, comment string) {
 		policy["run_on_start"] = true
 	}
 	definition := map[string]any{
-		"id": id, "name": jobName(comment, command), "trigger": when, "task": task, "policy": policy,
+		"id": id, "name": jobName(description, command), "trigger": when, "task": task, "policy": policy,
 		"tags": []string{Tag}, "labels": map[string]string{Tag: r.Source},
 	}
-	if d := description(comment); d != "" {
-		definition["description"] = d
+	if description != "" {
+		definition["description"] = description
 	}
 	r.Jobs = append(r.Jobs, Job{Line: r.line, ID: id, Definition: definition, Zoned: zone != ""})
 }

@@ -92,7 +92,7 @@ func tell(t *testing.T, r crontab.Result) string {
 	fmt.Fprintf(&b, "%d jobs, %d variables, %d comments, %d blank lines, %d faults\n", len(r.Jobs), r.Variables, r.Comments, r.Blanks, len(r.Faults))
 	say := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "    %-12s%s\n", name, value)
+			fmt.Fprintf(&b, "    %-12s%s\n", name, strings.ReplaceAll(value, "\n", "\n"+strings.Repeat(" ", 16)))
 		}
 	}
 	for _, job := range r.Jobs {

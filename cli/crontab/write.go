@@ -91,7 +91,7 @@ type line struct {
 	when    string
 	user    string
 	command string
-	comment string
+	comment string            // of one or several lines
 	env     map[string]string // the variables that must stand above it
 	sorted  string            // the same as a text
 	ownPath bool              // PATH is one of them
@@ -140,13 +140,26 @@ func (l *line) read(job ruqi.Job, o WriteOptions) {
 	l.readTrigger(when, job.Policy)
 	l.readTask(task, when, o)
 	l.readPolicy(job, task)
-	text := printable(job.Description)
+	l.readComment(job, task)
+}
+
+// readComment takes the description, else a name that somebody gave, as comments.
+func (l *line) readComment(job ruqi.Job, task taskShape) {
+	text := job.Description
 	if text == "" && job.Name != job.ID && job.Name != jobName("", task.Command) {
-		text = printable(job.Name)
+		text = job.Name
 	}
-	if description(text) == text {
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if line = printable(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	text = strings.Join(lines, "\n")
+	if described(text) == text {
 		l.comment = text
 	}
+	l.leave(l.comment != text, "its description: above a line it would not be taken for one")
 }
 
 func shape(l *line, part json.Marshaler, into any) {
@@ -297,7 +310,7 @@ func (t *table) write(l *line) (why string) {
 		}
 	}
 	if l.comment != "" {
-		above.WriteString("# " + l.comment + "\n")
+		above.WriteString("# " + strings.ReplaceAll(l.comment, "\n", "\n# ") + "\n")
 	}
 	if t.apart || above.Len() > 0 || l.paused {
 		t.WriteByte('\n')

@@ -39,7 +39,7 @@ func bound(t testing.TB, of ruqi.Trigger) ruqi.Trigger {
 	return trigger
 }
 
-// essence is what a line does: when, in which zone, as whom, in which shell, what, and with which variables and input.
+// essence is what a line does: when, in which zone, as whom, in which shell, what, why, and with which variables and input.
 func essence(t testing.TB, registry *ruqi.Registry, job crontab.Job) string {
 	t.Helper()
 	back, ok := stored(t, registry, job)
@@ -56,7 +56,7 @@ func essence(t testing.TB, registry *ruqi.Registry, job crontab.Job) string {
 			when = strings.Join(fields, " ")
 		}
 	}
-	return fmt.Sprintf("%s %s|%s|%s|%q|%q|%v|%v", when, zone, s.Task.User, s.Task.Shell, s.Task.Command, s.Task.Stdin, s.Task.Env, s.Policy)
+	return fmt.Sprintf("%s %s|%q|%q|%s|%s|%q|%q|%v|%v", when, zone, s.Name, s.Description, s.Task.User, s.Task.Shell, s.Task.Command, s.Task.Stdin, s.Task.Env, s.Policy)
 }
 
 // goRound writes what was read as a table and reads that. It returns what both say, without the jobs that a table cannot say.
@@ -127,7 +127,7 @@ func TestATableOfJobs(t *testing.T) {
 		return m
 	}
 	described := job("c", "15/20 4 * jan mon", command.Shell("echo 100% done").WithEnv(env("A", "", "B", " b ")).WithShell("/bin/bash"))
-	described.Description = "it says so"
+	described.Description = "it says so\n\n\tin # two lines "
 	paused := job("d", "0 5 * * *", command.Shell("sleep 1").WithEnv(env("A", "", "B", " b ", "C", "it's")))
 	paused.State = ruqi.JobPaused
 	tokyo := job("e", "0 9 * * *", command.Shell("cat").WithStdin("one,\n\ntwo 5%\n").WithEnv(env("A", "", "B", " b ", "C", "it's")))
@@ -147,6 +147,7 @@ A=""
 B=" b "
 SHELL=/bin/bash
 # it says so
+# in # two lines
 15-59/20 4 * 1 mon echo 100\% done
 
 C=it's

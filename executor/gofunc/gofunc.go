@@ -30,12 +30,15 @@ import (
 
 const kind = "func"
 
+// closure stands where a function's name would.
+var closure = ruqi.Do(nil).Name()
+
 // An Executor runs the functions of one registry. Its methods may be called by many goroutines.
 type Executor struct {
 	registry *ruqi.Registry
 }
 
-var _ ruqi.Executor = (*Executor)(nil)
+var _ ruqi.Vetter = (*Executor)(nil)
 
 // New returns an executor of the registry's functions, those registered later included.
 func New(registry *ruqi.Registry) *Executor {
@@ -60,11 +63,11 @@ func (e *Executor) Needs() []string {
 	for _, name := range names {
 		needs = append(needs, "func:"+name)
 	}
-	return append(needs, "func:closure")
+	return append(needs, "func:"+closure)
 }
 
-// Decode reads a call of a registered function. Its error is an
-// *ruqi.InvalidError: the function must be registered here and take the arguments.
+// Decode reads a call of a function. One that is registered here must take the arguments, else a run could only fail. One that is
+// not is another program's: what that has stored can be read and shown here. Its error is an *ruqi.InvalidError.
 func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 	var faults ruqi.Faults
 	o, err := object.ReadKept(data, faults.Add) // arguments are what a program gave; users' texts have been checked
@@ -76,8 +79,12 @@ func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 	name, named := o.Text("name")
 	args, given := o.Raw("args")
 	switch {
+	case named && name == closure:
+		faults.Add("/name", name, "%q stands for a function without a name, which only the program that has it can give", name)
 	case named && name != "":
-		e.check(&faults, name, args)
+		if err := e.registry.CheckFunc(name, args); !errors.Is(err, ruqi.ErrNotFound) {
+			e.refuse(&faults, name, args, err)
+		}
 	case named || !o.Has("name"):
 		faults.Add("/name", "", "the name of a registered function is expected")
 	}
@@ -95,8 +102,24 @@ func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 	return task, nil
 }
 
-func (e *Executor) check(faults *ruqi.Faults, name string, args json.RawMessage) {
-	err := e.registry.CheckFunc(name, args)
+// Vet refuses a call of a function that is not registered here, or does not take the arguments.
+func (e *Executor) Vet(task ruqi.Task) error {
+	t, ok := task.(*ruqi.FuncTask)
+	switch {
+	case !ok:
+		return ruqi.Invalid("/kind", task.Kind(), "no function")
+	case t.Err() != nil:
+		return ruqi.Invalid("/args", "", "cannot be encoded: %v", t.Err())
+	case t.Closure() != nil:
+		return nil
+	}
+	var faults ruqi.Faults
+	e.refuse(&faults, t.Name(), t.Args(), e.registry.CheckFunc(t.Name(), t.Args()))
+	return faults.Err()
+}
+
+// refuse adds what is wrong with a call; err is of CheckFunc.
+func (e *Executor) refuse(faults *ruqi.Faults, name string, args json.RawMessage, err error) {
 	var wrongType *json.UnmarshalTypeError
 	switch {
 	case err == nil:
@@ -136,8 +159,8 @@ func (e *Executor) Execute(ctx context.Context, task ruqi.Task, execution ruqi.E
 		out.close()
 	}()
 	ctx = ruqi.WithExecution(ctx, execution)
-	if closure := fn.Closure(); closure != nil {
-		return ruqi.Result{Err: closure(ctx)}
+	if call := fn.Closure(); call != nil {
+		return ruqi.Result{Err: call(ctx)}
 	}
 	var params json.RawMessage
 	if execution.Run != nil {

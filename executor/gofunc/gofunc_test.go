@@ -87,7 +87,8 @@ func TestLaws(t *testing.T) {
 			{Text: `{"kind":"func"}`, Pointers: []string{"/name"}},
 			{Text: `{"kind":"func","name":""}`, Pointers: []string{"/name"}},
 			{Text: `{"kind":"func","name":7,"args":{},"a":1}`, Pointers: []string{"/name", "/a"}},
-			{Text: `{"kind":"func","name":"nobody"}`, Pointers: []string{"/name"}},
+			{Text: `{"kind":"func","name":"closure"}`, Pointers: []string{"/name"}},
+			{Text: `{"kind":"func","name":"nobody","args":{},"a":1}`, Pointers: []string{"/a"}},
 			{Text: `{"kind":"func","Name":"hello"}`, Pointers: []string{"/name", "/Name"}},
 			{Text: `{"kind":"func","name":"hello","name":"hello"}`, Pointers: []string{"/name"}},
 			{Text: `{"kind":"func","name":"send","args":{"to":1}}`, Pointers: []string{"/args/To"}},
@@ -112,10 +113,23 @@ func TestNeedsFollowTheRegistry(t *testing.T) {
 	}
 }
 
-func TestAnUnknownFunctionIsNamed(t *testing.T) {
-	_, err := executor(t).Decode([]byte(`{"kind":"func","name":"nobody"}`))
-	if !errors.Is(err, ruqi.ErrInvalid) || !strings.Contains(err.Error(), `"nobody"`) {
+// A function of another program can be read here, so that its job can be shown; it cannot be given here.
+func TestAnUnknownFunctionIsReadAndNotTaken(t *testing.T) {
+	const text = `{"kind":"func","name":"nobody","args":{"to":[1]}}`
+	task, err := executor(t).Decode([]byte(text))
+	if err != nil || task.Needs() != "func:nobody" {
+		t.Fatalf("it is read as %v, %v", task, err)
+	}
+	if again, err := task.MarshalJSON(); err != nil || string(again) != text {
+		t.Errorf("it is kept as %s, %v", again, err)
+	}
+	err = executor(t).(ruqi.Vetter).Vet(task)
+	var invalid *ruqi.InvalidError
+	if !errors.As(err, &invalid) || len(invalid.Faults) != 1 || invalid.Faults[0].Pointer != "/name" || !strings.Contains(err.Error(), `"nobody"`) {
 		t.Errorf("the error is %v", err)
+	}
+	if _, result := execute(t, executor(t), task); result.Err == nil || !errors.Is(result.Err, ruqi.ErrNotFound) {
+		t.Errorf("it runs: %v", result.Err)
 	}
 }
 
@@ -196,12 +210,19 @@ func execute(t testing.TB, e ruqi.Executor, task ruqi.Task) (string, ruqi.Result
 }
 
 func TestAProgramWithoutFunctionsSaysSo(t *testing.T) {
-	_, err := gofunc.New(ruqi.NewRegistry()).Decode([]byte(`{"kind":"func","name":"nobody"}`))
+	nobody := ruqi.Call("nobody", nil)
+	err := gofunc.New(ruqi.NewRegistry()).Vet(nobody)
 	if !errors.Is(err, ruqi.ErrInvalid) || !strings.Contains(err.Error(), "this program has none: only programs that embed the library") {
 		t.Errorf("%v", err)
 	}
-	if _, err = executor(t).Decode([]byte(`{"kind":"func","name":"nobody"}`)); err == nil || !strings.Contains(err.Error(), "registered are ") || !strings.Contains(err.Error(), ", hello, ") {
+	if err = gofunc.New(registry()).Vet(nobody); err == nil || !strings.Contains(err.Error(), "registered are ") || !strings.Contains(err.Error(), ", hello, ") {
 		t.Errorf("%v", err)
+	}
+	if err = gofunc.New(registry()).Vet(ruqi.Call("send", map[string]int{"to": 1})); err == nil || !strings.Contains(err.Error(), "args.To") {
+		t.Errorf("%v", err)
+	}
+	if err = gofunc.New(registry()).Vet(ruqi.Do(func(context.Context) error { return nil })); err != nil {
+		t.Errorf("a closure: %v", err)
 	}
 }
 
