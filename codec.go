@@ -143,14 +143,10 @@ func (r *Registry) decodeJob(data []byte, strict bool) (JobSpec, error) {
 	spec.Name, _ = d.Text("name")
 	spec.Description, _ = d.Text("description")
 	if raw, given := d.Raw("trigger"); given {
-		trigger, err := r.DecodeTrigger(raw)
-		d.mergePart("/trigger", raw, err)
-		spec.Trigger = trigger
+		spec.Trigger = readPart(d, "/trigger", raw, &r.triggersRead, r.DecodeTrigger, goesByNoCalendar)
 	}
 	if raw, given := d.Raw("task"); given {
-		task, err := r.DecodeTask(raw)
-		d.mergePart("/task", raw, err)
-		spec.Task = task
+		spec.Task = readPart(d, "/task", raw, &r.tasksRead, r.DecodeTask, func(Task) bool { return true })
 	}
 	spec.Executor, _ = d.Text("executor")
 	priority, _ := d.Int("priority")
@@ -162,15 +158,24 @@ func (r *Registry) decodeJob(data []byte, strict bool) (JobSpec, error) {
 		params = d.Any
 	}
 	if raw, given := params("params"); given {
-		if _, err := paramsOf(raw); err != nil {
-			faults.Merge("/params", err)
-		}
 		if !bytes.Equal(raw, []byte("{}")) {
+			if _, err := paramsOf(raw); err != nil {
+				faults.Merge("/params", err)
+			}
 			spec.Params = raw
 		}
 	}
 	if raw, given := d.Raw("policy"); given {
-		spec.Policy = decodePolicy(raw, &faults, strict)
+		decode := func(raw []byte) (Policy, bool) {
+			told := len(faults.list)
+			p := decodePolicy(raw, &faults, strict)
+			return p, len(faults.list) == told
+		}
+		if strict {
+			spec.Policy, _ = decode(raw)
+		} else {
+			spec.Policy = r.policiesRead.read(raw, decode)
+		}
 	}
 	if strict {
 		d.Done("id", "name", "description", "trigger", "task", "executor", "priority", "labels", "tags", "params", "policy")
@@ -180,6 +185,23 @@ func (r *Registry) decodeJob(data []byte, strict bool) (JobSpec, error) {
 	}
 	return spec, faults.Err()
 }
+
+// readPart reads the trigger or the task of a definition. What was stored is remembered, unless keep says no.
+func readPart[T any](d *decoder, pointer string, raw []byte, known *memo[T], decode func([]byte) (T, error), keep func(T) bool) T {
+	read := func(raw []byte) (T, bool) {
+		part, err := decode(raw)
+		d.mergePart(pointer, raw, err)
+		return part, err == nil && keep(part)
+	}
+	if d.strict {
+		part, _ := read(raw)
+		return part
+	}
+	return known.read(raw, read)
+}
+
+// goesByNoCalendar reports whether the trigger will be the same whenever it is decoded.
+func goesByNoCalendar(t Trigger) bool { return len(calendarsOf(t)) == 0 }
 
 func decodePolicy(data []byte, faults *Faults, strict bool) Policy {
 	var p Policy

@@ -24,6 +24,11 @@ type Registry struct {
 	triggers  map[string]func([]byte) (Trigger, error)
 	executors map[string]Executor
 	functions map[string]function
+
+	// What parts of stored definitions were read as.
+	triggersRead memo[Trigger]
+	tasksRead    memo[Task]
+	policiesRead memo[Policy]
 }
 
 type function struct {

@@ -151,22 +151,22 @@ func (s *server) cpu() (time.Duration, error) {
 
 // reportStatements shows the n statements that took most of the server's time.
 func (s *server) reportStatements(ctx context.Context, out io.Writer, n int) error {
-	rows, err := s.conn.Query(ctx, `SELECT d.datname, s.calls, s.rows, s.total_exec_time, s.query FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
+	rows, err := s.conn.Query(ctx, `SELECT d.datname, s.calls, s.rows, s.total_exec_time, s.shared_blks_hit + s.shared_blks_read, s.query FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid
 		ORDER BY s.total_exec_time DESC LIMIT $1`, n)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	fmt.Fprintln(out, "\n| database | calls | rows | ms in all | ms a call | statement |\n| --- | --- | --- | --- | --- | --- |")
+	fmt.Fprintln(out, "\n| database | calls | rows | ms in all | ms a call | pages a call | statement |\n| --- | --- | --- | --- | --- | --- | --- |")
 	for rows.Next() {
 		var name, query string
-		var calls, touched int64
+		var calls, touched, pages int64
 		var ms float64
-		if err := rows.Scan(&name, &calls, &touched, &ms, &query); err != nil {
+		if err := rows.Scan(&name, &calls, &touched, &ms, &pages, &query); err != nil {
 			return err
 		}
 		query = strings.Join(strings.Fields(query), " ")
-		fmt.Fprintf(out, "| %s | %d | %d | %.0f | %.3f | %s |\n", name, calls, touched, ms, ms/float64(calls), cell(query[:min(len(query), 200)]))
+		fmt.Fprintf(out, "| %s | %d | %d | %.0f | %.3f | %d | %s |\n", name, calls, touched, ms, ms/float64(calls), pages/calls, cell(query[:min(len(query), 200)]))
 	}
 	return rows.Err()
 }

@@ -95,7 +95,7 @@ FROM (SELECT *, CASE WHEN beside = 1 THEN free ELSE least(free, 2 * free / besid
 CROSS JOIN LATERAL (SELECT y.*, row_number() OVER () AS place FROM (SELECT n.* FROM rq_job n
 	WHERE n.pool = l.pool AND n.needs = l.needs AND n.priority = l.priority AND n.state = 0 AND n.next_due IS NOT NULL AND n.next_due <= @now
 	AND n.id <> ALL (@except) ORDER BY n.next_due, n.seq LIMIT l.most FOR NO KEY UPDATE SKIP LOCKED) y) x
-CROSS JOIN LATERAL (SELECT count(*) FILTER (WHERE a.state = 1 OR a.batch <> 0) AS active, count(*) FILTER (WHERE a.state = 0) AS queued
+CROSS JOIN LATERAL (SELECT ` + countActive + ` AS active, count(*) FILTER (WHERE a.state = 0) AS queued
 	FROM rq_run a WHERE a.job_id = x.id AND a.state < 2) a`)
 
 // sqlQueuedJobs takes jobs of which a queued row may start.
@@ -238,7 +238,7 @@ func (cl *claim) define(list []*candidate) error {
 // with each of them how many runs of its job are active, and how many fires wait.
 const sqlAliveRuns = `SELECT ` + runColumns + `, c.active, c.waiting FROM unnest($1::text[]) v (job_id)
 	CROSS JOIN LATERAL (SELECT sum(g.active)::bigint AS active, sum(g.waiting)::bigint AS waiting, array_agg(g.oldest) AS oldest
-		FROM (SELECT count(*) FILTER (WHERE a.state = 1 OR a.batch <> 0) AS active, count(*) FILTER (WHERE ` + waits + `) AS waiting,
+		FROM (SELECT ` + countActive + ` AS active, ` + countWaiting + ` AS waiting,
 			min(a.id) FILTER (WHERE a.state = 0 AND a.batch <> 0) AS oldest
 			FROM rq_run a WHERE a.job_id = v.job_id AND a.state < 2 GROUP BY a.batch OFFSET 0) g) c
 	CROSS JOIN LATERAL (SELECT * FROM rq_run n WHERE n.job_id = v.job_id AND n.state < 2

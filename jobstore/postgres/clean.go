@@ -140,9 +140,9 @@ func (h *history) tooOld(age time.Duration, limit int) (rows []sqlstore.Found, e
 	return rows, err
 }
 
-// walkJobs is over how many jobs one statement walks that looks for one with too many rows: a twentieth of 100,000, which took 10 s, the
-// limit of a step, on a machine whose cores were busy.
-const walkJobs = 5000
+// walkRuns is over how many runs one statement walks that looks for jobs with too many: some milliseconds. As long as it goes on the
+// server keeps what every claim leaves behind in the index of due jobs, and each of the next claims passes over it.
+const walkRuns = 2000
 
 // Jobs are walked over, and their rows counted, in the history alone, by name: after many runs the index of those alive is full of entries
 // whose rows went on, and each step would pass over all that come after its job; with a condition on the state it would read
@@ -150,13 +150,14 @@ const walkJobs = 5000
 const (
 	sqlLastRun  = `SELECT coalesce(max(id), 0) FROM rq_run`
 	sqlOpenJobs = `SELECT DISTINCT job_id FROM rq_run WHERE state < 2`
-	// Of these only the jobs that have more rows than the bound: for most jobs it is asked in vain.
-	sqlJobsSince = `SELECT j.job FROM (SELECT DISTINCT n.job_id AS job FROM (SELECT job_id FROM rq_run WHERE id > $1 OFFSET 0) n) j WHERE ` + crowded
-	// The last job that it walks over is told, too, for the next statement to go on from.
-	sqlJobAfter = `WITH RECURSIVE j (job, place) AS (
-	(SELECT job_id, 1 FROM rq_run_ended WHERE job_id > $1 ORDER BY job_id LIMIT 1)
-	UNION ALL SELECT (SELECT n.job_id FROM rq_run_ended n WHERE n.job_id > j.job ORDER BY n.job_id LIMIT 1), j.place + 1 FROM j WHERE j.job IS NOT NULL AND j.place < $3::int)
-	SELECT c.job, c.more FROM (SELECT j.job, j.place, ` + crowded + ` AS more FROM j WHERE j.job IS NOT NULL OFFSET 0) c WHERE c.more OR c.place = $3::int LIMIT 1`
+	// The last of so many runs, and of their jobs only those that have more rows than the bound: for most it is asked in vain.
+	sqlJobsSince = `WITH n AS MATERIALIZED (SELECT id, job_id FROM rq_run WHERE id > $1 ORDER BY id LIMIT $3::int)
+	SELECT (SELECT max(id) FROM n), ARRAY(SELECT j.job FROM (SELECT DISTINCT job_id AS job FROM n) j WHERE ` + crowded + `)`
+	// Of so many rows, in the order of their jobs, the first job that has more than the bound, and the last but one, whose rows are
+	// all among them; how many rows there were.
+	sqlJobAfter = `WITH n AS MATERIALIZED (SELECT job_id FROM rq_run_ended WHERE job_id > $1 ORDER BY job_id LIMIT $3::bigint)
+	SELECT (SELECT min(j.job_id) FROM (SELECT job_id FROM n GROUP BY job_id HAVING count(*) > $2::bigint) j),
+		(SELECT max(job_id) FROM n WHERE job_id < (SELECT max(job_id) FROM n)), (SELECT count(*) FROM n)`
 	crowded = `(SELECT count(*) FROM (SELECT FROM rq_run_ended c WHERE c.job_id = j.job LIMIT $2::bigint + 1) n) > $2::bigint`
 )
 
@@ -172,24 +173,34 @@ func (h *history) OpenJobs() ([]string, error) {
 }
 
 // JobsSince implements sqlstore.History.
-func (h *history) JobsSince(run int64) ([]string, error) {
-	return h.texts(sqlJobsSince, run, h.keep)
+func (h *history) JobsSince(run int64) (jobs []string, err error) {
+	for last := &run; last != nil && err == nil; {
+		err = h.query(sqlJobsSince, []any{*last, h.keep, walkRuns}, func(rows pgx.Rows) error {
+			var some []string
+			err := rows.Scan(&last, &some)
+			jobs = append(jobs, some...)
+			return err
+		})
+	}
+	return jobs, err
 }
 
-// JobAfter implements sqlstore.History.
+// JobAfter implements sqlstore.History. Each statement reads more rows than the bound, so that of two jobs it passes one at least.
 func (h *history) JobAfter(job string) (after string, found bool, err error) {
-	for after = job; ; {
-		seen := false
-		err := h.query(sqlJobAfter, []any{after, h.keep, walkJobs}, func(rows pgx.Rows) error {
-			seen = true
-			return rows.Scan(&after, &found)
-		})
+	most := walkRuns + h.keep
+	for {
+		var many, whole *string
+		read := int64(0)
+		err := h.query(sqlJobAfter, []any{job, h.keep, most}, func(rows pgx.Rows) error { return rows.Scan(&many, &whole, &read) })
 		switch {
-		case err != nil || !seen:
+		case err != nil:
 			return "", false, err
-		case found:
-			return after, true, nil
+		case many != nil:
+			return *many, true, nil
+		case read < most:
+			return "", false, nil
 		}
+		job = *whole // not nil: one job alone would have had too many
 	}
 }
 

@@ -125,8 +125,15 @@ const lanes = `lane (seq) AS (
 			ORDER BY n.needs, n.priority DESC, n.next_due, n.seq LIMIT 1))
 	FROM lane CROSS JOIN LATERAL (SELECT * FROM rq_job n WHERE n.seq = lane.seq OFFSET 0) j)`
 
+// What is counted of the rows of a job that are alive, named a: those that are active, and the fires that wait.
+const (
+	countActive  = `count(*) FILTER (WHERE a.state = 1 OR a.batch <> 0)`
+	countWaiting = `count(*) FILTER (WHERE a.state = 0 AND a.batch = 0 AND a.cause = 0)`
+	aliveOfJob   = ` FROM rq_run a WHERE a.job_id = j.id AND a.state < 2`
+)
+
 // active counts the active runs of the job named j.
-const active = `(SELECT count(*) FROM rq_run a WHERE a.job_id = j.id AND a.state < 2 AND (a.state = 1 OR a.batch <> 0))`
+const active = `(SELECT ` + countActive + aliveOfJob + `)`
 
 // startable says that a queued row of the job named j may start; the rules are those of ruqi.JobStore.Claim. OFFSET 0 keeps
 // the planner from reading the rows of all jobs at once in place of those of one. Of a batch it is the oldest row, unless one runs: the rows of a

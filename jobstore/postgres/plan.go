@@ -92,15 +92,11 @@ var jobTypes = []string{"bigint", "bigint", "bigint", "smallint", "text", "times
 // advance is the update of the jobs of a claim, which are those of the query v. A plan lands only if the job has no more
 // active runs, and no more fires that wait, than its decision saw.
 const advance = `UPDATE rq_job j SET state = v.to_state, reason = v.to_reason, next_nominal = v.to_nominal, next_due = v.to_due, run_count = v.to_count
-	FROM v WHERE j.seq = v.seq AND (SELECT count(*) FILTER (WHERE a.state = 1 OR a.batch <> 0) <= v.seen AND count(*) FILTER (WHERE ` + waits + `) <= v.waits
-		FROM rq_run a WHERE a.job_id = j.id AND a.state < 2)`
+	FROM v WHERE j.seq = v.seq AND (SELECT ` + countActive + ` <= v.seen AND ` + countWaiting + ` <= v.waits` + aliveOfJob + `)`
 
 // counted reads the clock after advance has counted the active runs: what it did not count has ended before. Runs start then. It
 // is $1 in tests.
 const counted = `counted AS MATERIALIZED (SELECT coalesce($1::timestamptz, clock_timestamp()) AS at)`
-
-// waits says that the row named a is a fire that waits.
-const waits = `a.state = 0 AND a.batch = 0 AND a.cause = 0`
 
 const jobNames = `seq, seen, waits, to_state, to_reason, to_nominal, to_due, to_count`
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -270,16 +271,16 @@ func TestAWalkOverAllJobsIsInShortStatements(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	const jobs = 2*walkJobs + 1000
+	const jobs = 2*walkRuns + 1000
 	fill(t, s, jobs, jobs)
 	h := &history{store: s, ctx: t.Context(), keep: 1}
 	if job, found, err := h.JobAfter(""); found || err != nil {
 		t.Errorf("where each job has one run, %q has more: %v", job, err)
 	}
 	exec(t, s, `INSERT INTO rq_run (id, nominal, due, finished, attempt, cause, state, job_id, job_name, task)
-		SELECT nextval('rq_run_id'), now(), now(), now(), 1, 0, 2, j, j, 'task' FROM unnest(ARRAY['job 1', 'job 9998', 'job 9999']) j`)
+		SELECT nextval('rq_run_id'), now(), now(), now(), 1, 0, 2, j, j, 'task' FROM unnest(ARRAY['job 1', 'job 998', 'job 999']) j`)
 	after := ""
-	for _, want := range []string{"job 1", "job 9998", "job 9999", ""} {
+	for _, want := range []string{"job 1", "job 998", "job 999", ""} {
 		job, found, err := h.JobAfter(after)
 		if job != want || found != (want != "") || err != nil {
 			t.Errorf("after %q comes %q, %t, %v; want %q", after, job, found, err, want)
@@ -288,7 +289,7 @@ func TestAWalkOverAllJobsIsInShortStatements(t *testing.T) {
 	}
 	b := &pgx.Batch{}
 	var plans []struct{ Plan *planNode }
-	b.Queue("EXPLAIN (ANALYZE, FORMAT JSON) "+sqlJobAfter, "job 1", h.keep, walkJobs).QueryRow(func(row pgx.Row) error { return row.Scan(&plans) })
+	b.Queue("EXPLAIN (ANALYZE, FORMAT JSON) "+sqlJobAfter, "job 1", h.keep, walkRuns).QueryRow(func(row pgx.Row) error { return row.Scan(&plans) })
 	if err := s.look(t.Context(), s.engine, b); err != nil {
 		t.Fatal(err)
 	}
@@ -297,12 +298,33 @@ func TestAWalkOverAllJobsIsInShortStatements(t *testing.T) {
 		if n.Relation != "" && (n.Type != "Index Only Scan" || n.Index != "rq_run_job") {
 			t.Errorf("it reads %s by %s of %s", n.Relation, n.Type, n.Index)
 		}
-		if n.Type == "Recursive Union" {
+		if n.Type == "Limit" {
 			walked = n.Rows
 		}
 	})
-	if walked != walkJobs {
-		t.Errorf("one statement walks over %v jobs, want %d", walked, walkJobs)
+	if walked != walkRuns {
+		t.Errorf("one statement walks over %v runs, want %d", walked, walkRuns)
+	}
+	since, err := h.JobsSince(0)
+	slices.Sort(since)
+	if want := []string{"job 1", "job 998", "job 999"}; err != nil || !slices.Equal(slices.Compact(since), want) {
+		t.Errorf("of all runs %q have more, %v; want %q", since, err, want)
+	}
+	if since, err := h.JobsSince(jobs + 3); err != nil || len(since) > 0 {
+		t.Errorf("after the last run %q have more: %v", since, err)
+	}
+	// A bound that is longer than a statement's walk: the job is told apart from one that has as many as it may.
+	h.keep = walkRuns + 500
+	exec(t, s, `INSERT INTO rq_run (id, nominal, due, finished, attempt, cause, state, job_id, job_name, task)
+		SELECT nextval('rq_run_id'), now() - n * interval '1 second', now(), now(), 1, 0, 2, j, j, 'task' FROM unnest(ARRAY['many', 'more']) j CROSS JOIN generate_series(1, $1::bigint) n
+		WHERE j = 'more' OR n < $1::bigint`, h.keep+1)
+	after = ""
+	for _, want := range []string{"more", ""} {
+		job, found, err := h.JobAfter(after)
+		if job != want || found != (want != "") || err != nil {
+			t.Errorf("after %q comes %q, %t, %v; want %q", after, job, found, err, want)
+		}
+		after = want
 	}
 }
 
