@@ -114,7 +114,8 @@ func (j *job) set(r *ruqi.JobRecord) {
 		}
 	}
 	if e.reason != "" || e.spec != nil || e.tags != nil || e.onStart {
-		j.extra = &e
+		kept := e // few jobs have any, and the others allocate nothing
+		j.extra = &kept
 	}
 }
 
