@@ -26,13 +26,13 @@ type Addition struct {
 
 // AddJob implements Operations.
 func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error) {
-	spec, onConflict, err := s.checkAdd(ctx, spec, onConflict)
+	checked, onConflict, err := s.checkAdd(ctx, spec, onConflict)
 	if err != nil {
 		return Job{}, "", err
 	}
-	var added Added
-	recs, _, err := s.editOne(ctx, spec.ID, func(now time.Time, old *JobRecord) (change Change, err error) {
-		change, added, err = s.decideAdd(spec, onConflict, old, now)
+	given := give(checked)
+	recs, _, err := s.editOne(ctx, given.spec.ID, func(now time.Time, old *JobRecord) (change Change, err error) {
+		change, given.added, err = s.decideAdd(given.take(), onConflict, old, now)
 		return change, err
 	})
 	if err != nil {
@@ -40,8 +40,36 @@ func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConfl
 	}
 	s.catchUp(ctx, recs)
 	job := s.job(&recs[0])
-	s.emitAdded(job.ID, added)
-	return job, added, nil
+	s.emitAdded(job.ID, given.added)
+	return job, given.added, nil
+}
+
+// A givenSpec is a checked definition for the decision about one job, which may have to be made again. A new job keeps the
+// definition that its decision took: to copy it first would be a sixth of all that adding a job allocates.
+type givenSpec struct {
+	spec *JobSpec
+	// What a decision changes, as it was given.
+	trigger            Trigger
+	task               Task
+	paused, acceptPast bool
+
+	taken bool
+	added Added // what the last decision says
+}
+
+func give(spec JobSpec) *givenSpec {
+	return &givenSpec{spec: &spec, trigger: spec.Trigger, task: spec.Task, paused: spec.Paused, acceptPast: spec.AcceptPast}
+}
+
+// take returns the definition for one decision, which may change it and keep it.
+func (g *givenSpec) take() *JobSpec {
+	if !g.taken {
+		g.taken = true
+		return g.spec
+	}
+	again := *g.spec // whoever has it only reads it by now
+	again.Trigger, again.Task, again.Paused, again.AcceptPast = g.trigger, g.task, g.paused, g.acceptPast
+	return &again
 }
 
 // AddJobs is AddJob for many: in the order of specs, MaxBatch in one step of the store, which is many times cheaper than a step for each.
@@ -88,7 +116,8 @@ func (s *Scheduler) addBatch(ctx context.Context, specs []JobSpec, onConflict On
 	}
 	recs, runs, err := s.store.EditJobs(ctx, JobQuery{IDs: ids}, func(now time.Time, id string, old *JobRecord, _ int) Change {
 		i := place[id]
-		change, added, err := s.decideAdd(checked[i], onConflict, old, now)
+		spec := checked[i] // a copy: one job does not keep the memory of all
+		change, added, err := s.decideAdd(&spec, onConflict, old, now)
 		if err != nil {
 			all[i] = Addition{Err: err}
 			return Change{}
@@ -151,8 +180,8 @@ func (c OnConflict) checked() (OnConflict, error) {
 	return "", Invalid("/on_conflict", string(c), "unknown word; accepted are fail, keep and replace%s", object.DidYouMean(c, Fail, Keep, Replace))
 }
 
-// decideAdd decides what adding a job does where old is stored under its id; nil: nothing is.
-func (s *Scheduler) decideAdd(spec JobSpec, onConflict OnConflict, old *JobRecord, now time.Time) (change Change, added Added, err error) {
+// decideAdd decides what adding a job does where old is stored under its id; nil: nothing is. The definition is its own.
+func (s *Scheduler) decideAdd(spec *JobSpec, onConflict OnConflict, old *JobRecord, now time.Time) (change Change, added Added, err error) {
 	switch {
 	case old == nil:
 		added = Created
@@ -163,30 +192,29 @@ func (s *Scheduler) decideAdd(spec JobSpec, onConflict OnConflict, old *JobRecor
 		added = Kept
 	default:
 		added = Replaced
-		change, err = s.redefine(old, spec, now)
+		change, err = s.redefine(old, *spec, now)
 	}
 	return change, added, err
 }
 
-// create makes the record of a new job.
-func (s *Scheduler) create(spec JobSpec, now time.Time) (Change, error) {
-	if err := unmask(&spec, nil); err != nil {
+// create makes the record of a new job of a definition that is its own.
+func (s *Scheduler) create(spec *JobSpec, now time.Time) (Change, error) {
+	if err := unmask(spec, nil); err != nil {
 		return Change{}, err
 	}
-	spec, err := s.resolveSpec(spec)
+	var err error
+	if *spec, err = s.resolveSpec(*spec); err != nil {
+		return Change{}, err
+	}
+	if *spec, err = bind(*spec, s.options.Zone, now); err != nil {
+		return Change{}, err
+	}
+	first, err := firstOf(spec, nil, now)
 	if err != nil {
 		return Change{}, err
 	}
-	spec, err = bind(spec, s.options.Zone, now)
-	if err != nil {
-		return Change{}, err
+	if isPast(spec, first, now) {
+		return s.past(spec, nil, *first, now)
 	}
-	first, err := firstOf(&spec, nil, now)
-	if err != nil {
-		return Change{}, err
-	}
-	if isPast(&spec, first, now) {
-		return s.past(&spec, nil, *first, now)
-	}
-	return s.write(&spec, nil, first)
+	return s.write(spec, nil, first)
 }

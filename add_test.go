@@ -1,6 +1,7 @@
 package ruqi_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/memory"
 	"github.com/ruqi-dev/ruqi/trigger"
 )
 
@@ -98,5 +100,37 @@ func TestMoreJobsThanOneStepTakes(t *testing.T) {
 	page, err := w.s.Jobs(t.Context(), ruqi.JobQuery{Limit: 1})
 	if err != nil || page.Total != int64(len(specs)) {
 		t.Errorf("there are %d jobs, %v", page.Total, err)
+	}
+}
+
+// A twiceStore asks for each decision about a job twice, as a database does whose step has to be begun anew.
+type twiceStore struct{ *memory.Store }
+
+func (s twiceStore) EditJobs(ctx context.Context, query ruqi.JobQuery, decide func(now time.Time, id string, old *ruqi.JobRecord, active int) ruqi.Change) ([]ruqi.JobRecord, []ruqi.Run, error) {
+	return s.Store.EditJobs(ctx, query, func(now time.Time, id string, old *ruqi.JobRecord, active int) ruqi.Change {
+		decide(now.Add(-time.Hour/2), id, old, active)
+		return decide(now, id, old, active)
+	})
+}
+
+func TestADecisionThatIsMadeAnewDecidesAboutTheJobAsItWasGiven(t *testing.T) {
+	store := memory.Open(memory.Options{})
+	defer store.Close()
+	s := newScheduler(t, twiceStore{store}, newRegistry(), ruqi.Options{})
+	spec := ruqi.JobSpec{ID: "paused", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing), Paused: true}
+	job, added, err := s.AddJob(t.Context(), spec, ruqi.Fail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if added != ruqi.Created || job.State != ruqi.JobPaused {
+		t.Errorf("the paused job is %s and %s", added, job.State)
+	}
+	spec.ID, spec.Paused = "active", false
+	began := time.Now()
+	if job, _, err = s.AddJob(t.Context(), spec, ruqi.Fail); err != nil {
+		t.Fatal(err)
+	}
+	if next := job.NextNominal; next == nil || next.Before(began.Add(time.Hour-time.Minute)) {
+		t.Errorf("its first fire is %v, counted from the first decision", next)
 	}
 }

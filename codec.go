@@ -241,10 +241,10 @@ func decodePolicy(data []byte, faults *Faults, strict bool) Policy {
 
 // paramsOf reads params, which are a JSON object; nil is an empty one.
 func paramsOf(raw json.RawMessage) (map[string]json.RawMessage, error) {
-	var members map[string]json.RawMessage
 	if len(raw) == 0 {
 		return nil, nil
 	}
+	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
 		return nil, Invalid("", string(raw), "not a JSON object")
 	}

@@ -106,7 +106,13 @@ func dueFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error
 		}
 		first = found
 	}
-	current := first
+	// Mostly one fire is due, and one follows: what keeps both is allocated once.
+	room := &struct {
+		newest [1]fire
+		next   fire
+	}{next: first}
+	f.newest = room.newest[:0]
+	current := &room.next
 	var begin time.Time // of what takes longer than one question
 	for !current.isLook() && !current.due.After(now) {
 		switch len(f.newest) {
@@ -115,7 +121,7 @@ func dueFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error
 			begin = time.Now()
 		default:
 			if time.Since(begin) > walkPatience { // the rest is for the next claim
-				f.next = &current
+				f.next = current
 				return f, nil
 			}
 		}
@@ -125,14 +131,14 @@ func dueFires(spec *JobSpec, first fire, now time.Time, limit int) (fires, error
 			}
 			return walkFires(spec, first, now, limit)
 		}
-		f.newest = append(f.newest, current)
+		f.newest = append(f.newest, *current)
 		next, ok, err := lookOn(spec, current.nominal, now)
 		if err != nil || !ok {
 			return f, err
 		}
-		current = next
+		*current = next
 	}
-	f.next = &current
+	f.next = current
 	return f, nil
 }
 

@@ -34,7 +34,7 @@ func (s *Scheduler) RehearseJob(ctx context.Context, spec JobSpec, onConflict On
 	if len(page.Jobs) > 0 {
 		old = &page.Jobs[0]
 	}
-	change, added, err := s.decideAdd(spec, onConflict, old, now)
+	change, added, err := s.decideAdd(&spec, onConflict, old, now)
 	if err != nil {
 		return Job{}, "", err
 	}

@@ -301,6 +301,9 @@ func checkWords(faults *Faults, spec JobSpec) {
 	if len(spec.Labels) > maxTags {
 		faults.Add("/labels", "", "%d labels; accepted are at most %d", len(spec.Labels), maxTags)
 	}
+	if len(spec.Labels) == 0 {
+		return // most jobs have none, and to sort them costs
+	}
 	for _, key := range slices.Sorted(maps.Keys(spec.Labels)) {
 		checkText(faults, "/labels", key, maxText)
 		if value := spec.Labels[key]; value != "" {

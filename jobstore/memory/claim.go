@@ -203,7 +203,7 @@ func (s *Store) carryOutOne(now int64, owner *life, p *ruqi.Plan, j *job, claime
 	}
 	h := j.history
 	if h == nil {
-		h = s.historyOf(j.id)
+		h = s.newHistory(j.id, j)
 	}
 	for n := range p.Runs {
 		r := s.insert(h, &p.Runs[n], owner, now)

@@ -62,7 +62,10 @@ func (s *Store) setBounds(runs, nonRuns int) {
 	}
 	c.known, c.runs, c.nonRuns = true, runs, nonRuns
 	c.crowded = nil
-	for _, h := range s.histories {
+	for _, h := range s.byNumber.list {
+		if h == nil {
+			continue
+		}
 		if h.crowded = c.over(h); h.crowded {
 			c.crowded = append(c.crowded, h)
 		}

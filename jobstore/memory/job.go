@@ -114,7 +114,8 @@ func (j *job) set(r *ruqi.JobRecord) {
 		}
 	}
 	if e.reason != "" || e.spec != nil || e.tags != nil || e.onStart {
-		j.extra = &e
+		kept := e // few jobs have any, and the others allocate nothing
+		j.extra = &kept
 	}
 }
 
@@ -176,9 +177,10 @@ func (j *job) limit() int { return max(int(j.maxInstances), 1) }
 
 // addJob makes a job that is not there yet; the caller sets, counts and places it.
 func (s *Store) addJob(id string, now int64) *job {
-	j := &job{id: id, created: now, history: s.histories[id], nominal: never, due: never}
+	j := &job{id: id, created: now, history: s.orphans[id], nominal: never, due: never}
 	if j.history != nil {
 		j.history.job = j
+		delete(s.orphans, id)
 	}
 	s.jobs[id] = j
 	s.order.add(j)
@@ -195,6 +197,7 @@ func (s *Store) removeJob(j *job, now int64) {
 		return
 	}
 	h.job = nil
+	s.orphans[j.id] = h
 	for _, r := range slices.Clone(h.queued) {
 		s.end(r, cancelled, removedReason, now)
 	}

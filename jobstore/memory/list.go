@@ -203,7 +203,7 @@ func (s *Store) visitRuns(query *ruqi.RunQuery, before int64, visit func(*run) b
 			}
 		}
 	case query.Job != "":
-		if h := s.histories[query.Job]; h != nil {
+		if h := s.history(query.Job); h != nil {
 			end, _ := slices.BinarySearch(h.runs, before)
 			for i := end - 1; i >= 0; i-- {
 				if !visit(s.rows.find(h.runs[i])) {

@@ -182,27 +182,41 @@ func (s *Store) checkRun(r *ruqi.Run) error {
 	return nil
 }
 
-// historyOf returns the rows of a job id, making the list when there is none.
+// history returns the rows of a job id, nil when there is none.
+func (s *Store) history(id string) *history {
+	if j := s.jobs[id]; j != nil {
+		return j.history
+	}
+	return s.orphans[id]
+}
+
+// historyOf is history for who wants to write there.
 func (s *Store) historyOf(id string) *history {
-	h := s.histories[id]
-	if h == nil {
-		h = &history{id: id, job: s.jobs[id], rows: &s.rows}
-		for i := range h.last {
-			h.last[i] = never
-		}
-		h.whats, h.tallies = h.firstWhat[:0], h.firstTally[:0]
-		s.histories[id] = h
-		h.number = s.byNumber.add(h)
-		if h.job != nil {
-			h.job.history = h
-		}
+	if h := s.history(id); h != nil {
+		return h
+	}
+	return s.newHistory(id, s.jobs[id])
+}
+
+// newHistory makes the list of rows of a job id that has none; j is nil where there is no job.
+func (s *Store) newHistory(id string, j *job) *history {
+	h := &history{id: id, job: j, rows: &s.rows}
+	for i := range h.last {
+		h.last[i] = never
+	}
+	h.whats, h.tallies = h.firstWhat[:0], h.firstTally[:0]
+	h.number = s.byNumber.add(h)
+	if j != nil {
+		j.history = h
+	} else {
+		s.orphans[id] = h
 	}
 	return h
 }
 
 func (s *Store) forgetIfEmpty(h *history) {
-	if len(h.runs) == 0 && h.job == nil && s.histories[h.id] == h {
-		delete(s.histories, h.id)
+	if len(h.runs) == 0 && h.job == nil && s.orphans[h.id] == h {
+		delete(s.orphans, h.id)
 		s.byNumber.drop(h.number)
 	}
 }

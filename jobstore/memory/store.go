@@ -52,16 +52,16 @@ type Store struct {
 	byNeed map[string][]*group
 	states [jobStates]int64
 
-	rows      pages
-	histories map[string]*history
-	byNumber  numbered[history]
-	waiting   map[*history]struct{} // those with queued rows
-	causes    []ruqi.Cause
-	running   int64
-	queued    int64
-	clean     cleaning
-	executed  tally
-	names     map[string]tally // of runs whose job has another id
+	rows     pages
+	orphans  map[string]*history // by their id, those that have no job; the others hang on theirs
+	byNumber numbered[history]
+	waiting  map[*history]struct{} // those with queued rows
+	causes   []ruqi.Cause
+	running  int64
+	queued   int64
+	clean    cleaning
+	executed tally
+	names    map[string]tally // of runs whose job has another id
 
 	instances map[string]*instance
 	lives     map[ruqi.Owner]*life
@@ -95,7 +95,7 @@ func Open(options Options) *Store {
 		jobs:      map[string]*job{},
 		groups:    map[ruqi.PoolNeed]*group{},
 		byNeed:    map[string][]*group{},
-		histories: map[string]*history{},
+		orphans:   map[string]*history{},
 		waiting:   map[*history]struct{}{},
 		causes:    knownCauses(),
 		names:     map[string]tally{},
@@ -131,7 +131,7 @@ func (s *Store) Close() error {
 	clock, limit := s.clock, s.outputCap
 	empty := Open(Options{Now: clock, OutputCap: limit})
 	s.jobs, s.order, s.groups, s.byNeed = empty.jobs, ordering{}, empty.groups, empty.byNeed
-	s.rows, s.histories, s.waiting, s.names = pages{}, empty.histories, empty.waiting, empty.names
+	s.rows, s.orphans, s.waiting, s.names = pages{}, empty.orphans, empty.waiting, empty.names
 	s.instances, s.lives, s.records = empty.instances, empty.lives, empty.records
 	s.byNumber, s.named = numbered[history]{}, numbered[life]{}
 	s.closed = true

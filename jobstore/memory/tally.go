@@ -73,10 +73,10 @@ func (s *Store) total(query *ruqi.RunQuery) *int64 {
 	var t tally
 	switch {
 	case query.Job != "":
-		t = s.histories[query.Job].tally(query.Name)
+		t = s.history(query.Job).tally(query.Name)
 	case query.Name != "":
 		t = s.names[query.Name]
-		t.add(s.histories[query.Name].tally(query.Name))
+		t.add(s.history(query.Name).tally(query.Name))
 	default:
 		t = s.executed
 	}
