@@ -22,13 +22,13 @@ const (
 	maxFinished = 4096
 	// maxFinishedBytes bounds their output beside it.
 	maxFinishedBytes = 256 << 20
-	// gatherWait is the least time from the beginning of a claim to the next when nothing is due: fires closer together are
-	// claimed together, which halves the cost of a steady load for a lateness that no one sees. For busyFor after a
-	// claim of gatherEnough jobs it is busyWait, and hints of the store are followed at once. What gathers while a slow
-	// store answers counts, but a fifth of the wait is always left to the store.
-	gatherWait, busyWait = 10 * time.Millisecond, 5 * time.Millisecond
-	gatherEnough         = 64
-	busyFor              = 100 * time.Millisecond
+	// gatherMost is the least time from the beginning of a claim to the next when nothing is due: fires closer together are
+	// claimed together, which halves the cost of a steady load for a lateness that no one sees. Where claims take long it is less, see
+	// gatherFor, but not less than gatherLeast. For busyFor after a claim of gatherEnough jobs it is busyWait, and hints of the store are
+	// followed at once. What gathers while a slow store answers counts, but a fifth of the wait is always left to the store.
+	gatherMost, gatherLeast, busyWait = 16 * time.Millisecond, 10 * time.Millisecond, 5 * time.Millisecond
+	gatherEnough                      = 64
+	busyFor                           = 100 * time.Millisecond
 	// leastWait is the first wait after a claim that found something due and could do nothing.
 	leastWait = time.Millisecond
 	// spreadMost is the longest wait, by chance, before a claim for a fire time that other instances wait for too: else all
@@ -52,7 +52,7 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 	backoff, fruitless := firstBackoff, leastWait
 	var looked, next time.Time // when the loop began to look last, and when it will again
 	var busy time.Time         // until when the load counts as high
-	gather := gatherWait
+	gather, calm := gatherMost, true
 	for {
 		select {
 		case <-ctx.Done():
@@ -60,7 +60,7 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 		case <-timer.C:
 		case <-s.kicks:
 		case <-hints: // often of this instance's own ends: they are gathered, too
-			if soon := looked.Add(gather); gather == gatherWait && time.Now().Before(soon) {
+			if soon := looked.Add(gather); calm && time.Now().Before(soon) {
 				if soon.Before(next) {
 					next = soon
 					timer.Reset(time.Until(soon))
@@ -82,10 +82,11 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 			if len(claimed.Jobs) >= gatherEnough {
 				busy = time.Now().Add(busyFor)
 			}
-			if gather = gatherWait; time.Now().Before(busy) {
+			now := time.Now()
+			if gather, calm = gatherFor(now.Sub(looked)), !now.Before(busy); !calm {
 				gather = busyWait
 			}
-			wait, fruitless = nextLook(&claimed, max(gather-time.Since(looked), gather/5), fruitless)
+			wait, fruitless = nextLook(&claimed, max(gather-now.Sub(looked), gather/5), fruitless)
 			if claimed.Instances > 1 && aimed(&claimed) {
 				wait += rand.N(spreadMost)
 			}
@@ -102,6 +103,12 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 		next = time.Now().Add(wait)
 		timer.Reset(wait)
 	}
+}
+
+// gatherFor is the time from the beginning of a claim to the next, after one that took so long. The first fire of those that gather waits for both,
+// and for the ends of the fires before it, which the store writes meanwhile: what a claim takes counts twice.
+func gatherFor(took time.Duration) time.Duration {
+	return max(gatherMost-2*took, gatherLeast)
 }
 
 // nextLook is how long the loop may wait after a claim. When something is due and yet nothing
