@@ -237,6 +237,8 @@ func (r *reader) value(w, whole word) (int, *Error) {
 		return f.min + i, nil
 	}
 	switch {
+	case w.text != whole.text && f.single(w.text):
+		return 0, r.alone(whole)
 	case w.text == "" && strings.HasPrefix(whole.text, "#"):
 		return 0, r.fault(w, "%s lacks its weekday", shown(whole.text))
 	case w.text == "":
