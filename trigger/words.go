@@ -233,9 +233,9 @@ func (r *wordReader) readEvery(s *saying) error {
 			return err
 		}
 		if on == mondayFriday {
-			return at.refuse("weekdays are not counted: say every weekday at %s", t.at("13:15"))
+			return at.refuse("weekdays are not counted: say every weekday%s", t.behind())
 		}
-		return at.refuse("weekdays are not counted: say every %s at %s, or every %d weeks on %[1]s at %[2]s", weekdayText(on), t.at("13:15"), max(n, 2))
+		return at.refuse("weekdays are not counted: say every %s%s, or every %d weeks on %[1]s%[2]s", weekdayText(on), t.behind(), max(n, 2))
 	}
 	if done, err := r.readMonths(s, n); done {
 		return err

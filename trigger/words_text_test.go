@@ -46,15 +46,15 @@ func TestWordsOfMonthsAndHoursHaveOneCanonicalForm(t *testing.T) {
 
 func TestWordsWithTwoReadingsAreRefused(t *testing.T) {
 	for _, c := range []struct{ text, says string }{
-		{"every month", "a month has no time of its own: say the day, as in every month on the 15th at 09:00, at column 12"},
-		{"every month at 9:00", "say the day"}, {"every year", "say the date, as in every year on march 15 at 09:00, at column 11"}, {"1 year at 9:00", "say the date"},
-		{"every 2 months on the 15th", "the words do not say which months are counted: that is a kind calendar with its first date, months=2 hour=9"},
+		{"every month", "a month has no time of its own: say the day, as in every month on the 15th, at column 12"},
+		{"every month at 9:00", "say the day"}, {"every year", "say the date, as in every year on march 15, at column 11"}, {"1 year at 9:00", "say the date"},
+		{"every 2 months on the 15th", "the words do not say which months are counted: that is a kind calendar with its first date, months=2 start_date=2027-01-15"},
 		{"every 3 years", "years=3"}, {"every 2 months", "months=2"}, {"every day at 12am", "12am is noon to some and midnight to others: say 12:00 or 00:00, at column 14"},
 		{"every day at 12:30 pm", "say 12:30 or 00:30, at column 14"}, {"every day at 13pm", "the hours before pm are 1 to 11: say 13:00, at column 14"}, {"every day at 0:10am", "say 00:10"},
 		{"every 2 weeks on monday and friday", "weeks are counted from one weekday"}, {"every 2 weeks on weekdays", "weeks are counted from one weekday"},
-		{"every 2 mondays", "say every monday at 13:15, or every 2 weeks on monday at 13:15, at column 7"}, {"every 2 weeks on mundays", "; write monday, at column 18"},
+		{"every 2 mondays", "say every monday, or every 2 weeks on monday, at column 7"}, {"every 2 weeks on mundays", "; write monday, at column 18"},
 		{"every munday", "; write monday, at column 7"}, {"every month on the 32nd", "a month has no day 32 (accepted: 1-31), at column 20"}, {"every month on the 3th", "; write 3rd, at column 20"},
-		{"every month on the first monday", "kind cron, 0 9 * * mon#1, at column 20"}, {"every month on the last friday", "kind cron, 0 9 * * friL, at column 20"},
+		{"every month on the first monday", "kind cron, 0 0 * * mon#1, at column 20"}, {"every month on the last friday", "kind cron, 0 0 * * friL, at column 20"},
 		{"every year on february 30", "February has no day 30, so this would never fire, at column 15"}, {"every year on the 31st of april", "April has no day 31"},
 		{"every year on marhc 15", "; write march, at column 15"}, {"every year on 15", "(accepted: january … december), at column 17"}, {"every year on the 15th of marhc", "; write march, at column 27"},
 		{"every 1 to 2 months", "a month has no fixed length"}, {"in 2 months", "a month has no fixed length"}, {"every 1.5us", "a whole number of microseconds"}, {"every 0s", "more than zero, at column 7"},
@@ -230,7 +230,7 @@ func mustWords(t *testing.T, text string) *trigger.EveryTrigger {
 func TestATextOfAnyKindIsRefusedWithTheColumn(t *testing.T) {
 	for _, c := range []struct{ kind, text, pointer, says string }{
 		{"interval", "5 mintues", "/every", `every: "mintues" is not understood here (accepted: second, minute, hour, day, week, also in the plural); write minutes, at column 3`},
-		{"interval", "2 months", "/every", "a month has no fixed length: that is a kind calendar, months=2 hour=9, or words with a day, every month on the 15th at 9:00, at column 3"},
+		{"interval", "2 months", "/every", "a month has no fixed length: that is a kind calendar, months=2, or words with a day, every month on the 15th, at column 3"},
 		{"interval", "every year", "/every", "a year has no fixed length: that is a kind calendar, years=2"}, {"interval", "every 5", "/every", "at column 8"}, {"interval", "", "/every", "at column 1"},
 		{"interval", "0s", "/every", "the length must be more than zero, at column 1"}, {"interval", "1 hour -5 minutes", "/every", `"-5" is not understood here (accepted: nothing more), at column 8`},
 		{"interval", "every 0 minutes", "/every", "more than zero, at column 7"}, {"interval", "999999999999 weeks", "/every", "292 years are the most, at column 1"}, {"interval", "1ns", "/every", "at column 1"},
