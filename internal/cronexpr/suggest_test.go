@@ -51,6 +51,8 @@ func TestWhatIsSuggestedIsAcceptedThere(t *testing.T) {
 		{"crontab", "/5 * * * *", "*/5"}, {"quartz", "0 /15 * * * ?", "*/15"}, {"fields", "minute=/5", "*/5"}, {"crontab", `TZ="Asia/Tokyo" 0 9 * * *`, "Asia/Tokyo"},
 		{"crontab", "@DAILY", "@daily"}, {"crontab", "@dayly", "@daily"}, {"crontab", "TZ=UTC daily", "@daily"}, {"crontab", "0 0 * * l", ""}, {"crontab", "@weekly1", "@weekly"},
 		{"fields", "hour=5 mintue=3", "minute="}, {"fields", "days=5", "day="}, {"fields", "hour=22-2", "22-23,0-2"}, {"crontab", "0 0 L-0 * *", "L"},
+		{"crontab", "0 9am * * *", "9"}, {"crontab", "0 9PM * * mon-fri", "21"}, {"ruqi", "0 0 11pm * * *", "23"}, {"fields", "hour=7am", "7"}, {"quartz", "0 0 9h * * ?", "9"},
+		{"crontab", "0 12am * * *", ""}, {"crontab", "0 12pm * * *", ""}, {"crontab", "0 13pm * * *", ""}, {"crontab", "0 24h * * *", ""}, {"crontab", "9am * * * *", ""}, {"crontab", "0 am * * *", ""}, {"crontab", "0 9-5pm * * *", "17"},
 		{"crontab", "0 0 L-0,0 * *", "L"}, {"crontab", "0 22-2/3 * * *", "22,1"}, {"ruqi", "0 0 0 * nov-feb *", "11,12,1,2"},
 	} {
 		_, err := cronexpr.Parse(cronexpr.Lookup(c.dialect), c.text)
