@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,11 +41,48 @@ func fixMoment(text string, now time.Time) (string, error) {
 	// No wall time is left out in UTC, so that only the form can be wrong.
 	parsed, err := trigger.Parse("date", text, trigger.ParseOptions{Zone: "UTC", Now: now})
 	if err != nil {
-		return "", fmt.Errorf("%q is no time; %s", text, momentForms)
+		return "", fmt.Errorf("%q is no time; %s%s", text, momentForms, nearMoment(text))
 	}
 	word := strings.ToLower(strings.TrimSpace(text))
 	if at, ok := parsed.Next(time.Time{}); ok && (word == "now" || strings.HasPrefix(word, "in ")) {
 		return at.UTC().Format(time.RFC3339Nano), nil
 	}
 	return text, nil
+}
+
+var wholeDate = regexp.MustCompile(`^(\d{4})-(0[1-9]|1[0-2])-(\d\d)\b`)
+
+// nearMoment says what a text that is no time was probably meant to be, or why it is none; empty where neither is plain.
+func nearMoment(text string) string {
+	right := twoDigits(strings.ReplaceAll(text, "/", "-"))
+	if parsed := wholeDate.FindStringSubmatch(right); parsed != nil {
+		first, err := time.Parse("2006-01", parsed[1]+"-"+parsed[2])
+		days := first.AddDate(0, 1, -1).Day()
+		if day, _ := strconv.Atoi(parsed[3]); err == nil && day > days {
+			if first.Month() == time.February {
+				return fmt.Sprintf("; %s has %d days", first.Format("January 2006"), days)
+			}
+			return fmt.Sprintf("; %s has %d days", first.Month(), days)
+		}
+	}
+	if _, err := trigger.Parse("date", right, trigger.ParseOptions{Zone: "UTC"}); err != nil || right == text {
+		return ""
+	}
+	if strings.Contains(right, " ") {
+		right = strconv.Quote(right)
+	}
+	return "; write " + right
+}
+
+// twoDigits puts a zero in front of numbers of one digit, but for those behind a point.
+func twoDigits(text string) string {
+	digit := func(i int) bool { return i >= 0 && i < len(text) && text[i] >= '0' && text[i] <= '9' }
+	var b strings.Builder
+	for i := range len(text) {
+		if digit(i) && !digit(i-1) && !digit(i+1) && (i == 0 || text[i-1] != '.') {
+			b.WriteByte('0')
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
 }

@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -32,16 +33,25 @@ var (
 // A momentError says that a text is no moment, and where.
 type momentError struct {
 	err    error  // errNoDate or errRange
+	why    string // more of it, empty for none: November has 30 days
 	column int    // from 1, in bytes
 	near   string // the nearest right spelling; empty when there is none
 }
 
 func (e *momentError) Error() string {
-	text := e.err.Error()
+	text := e.reason()
 	if e.near != "" {
 		text += "; write " + e.near
 	}
 	return text + ", at column " + strconv.Itoa(e.column)
+}
+
+// reason is what is wrong, without what is written for it and where.
+func (e *momentError) reason() string {
+	if e.why != "" {
+		return e.err.Error() + "; " + e.why
+	}
+	return e.err.Error()
 }
 
 func (e *momentError) Unwrap() error { return e.err }
@@ -108,6 +118,14 @@ func readMoment(text string) (moment, *momentError) {
 		return m, &momentError{err: err, column: len(text) - len(rest) + 1}
 	}
 	year, month, day := s.digits(4), s.after('-', 2), s.after('-', 2)
+	if !s.failed && month >= 1 && month <= 12 && day > cronexpr.DaysIn(year, month) {
+		_, err := wrong(errNoDate, text[len("2026-12-"):])
+		err.why = fmt.Sprintf("%s has %d days", time.Month(month), cronexpr.DaysIn(year, month))
+		if month == 2 {
+			err.why = fmt.Sprintf("%s %04d has %d days", time.Month(month), year, cronexpr.DaysIn(year, month))
+		}
+		return m, err
+	}
 	var hour, minute, second int
 	if !s.failed && s.rest != "" {
 		if !s.skip('T') && !s.skip('t') && !s.skip(' ') {
@@ -127,7 +145,7 @@ func readMoment(text string) (moment, *momentError) {
 		return wrong(errNoDate, s.rest)
 	case month < 1 || month > 12:
 		return wrong(errNoDate, text[len("2026-"):])
-	case day < 1 || day > cronexpr.DaysIn(year, month):
+	case day < 1:
 		return wrong(errNoDate, text[len("2026-12-"):])
 	case hour > 23:
 		return wrong(errNoDate, text[len("2026-12-01T"):])

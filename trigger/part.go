@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -149,9 +150,26 @@ func (r reader) part(data []byte) (Part, error) {
 			p.version = planned
 		}
 	default:
-		faults.Add("", string(data), "it is a trigger, {\"calendar\":\"NAME\"} or {\"days\":{…}}")
+		missing(o, &faults, string(data))
 	}
 	return p, faults.Err()
+}
+
+// missing says of a part that is none what it has in the place of what it should.
+func missing(o *object.Object, faults *ruqi.Faults, data string) {
+	var names []string
+	for _, m := range o.Members() {
+		if hint := object.DidYouMean(m.Name, "kind", "calendar", "days"); hint != "" {
+			faults.Add(object.Pointer(m.Name), string(m.Value), "unknown member; accepted are kind, calendar and days%s", hint)
+			return
+		}
+		names = append(names, clip(m.Name))
+	}
+	has := ""
+	if names != nil {
+		has = ", and has " + strings.Join(names[:min(3, len(names))], ", ") // enough to find it
+	}
+	faults.Add("", data, "it is a trigger, {\"calendar\":\"NAME\"} or {\"days\":{…}}%s", has)
 }
 
 // plain returns what a JSON text says, for the days that are written as an iCalendar file; any other JSON as it stands.

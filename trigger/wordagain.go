@@ -25,6 +25,9 @@ func better(text string, err error) error {
 	} else if len(list) > 3 && slices.ContainsFunc(list, func(w word) bool { return w.text == "*" }) {
 		return &wordError{wanted: fmt.Sprintf("these are no words, but look like a cron expression, and that has a fault: %v", err), complete: true}
 	}
+	if other := wrong.leaving(text, list); other != nil {
+		return other
+	}
 	if other := elsewhere(list); other != nil {
 		return other
 	}

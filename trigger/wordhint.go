@@ -116,7 +116,7 @@ func (r *wordReader) countedAdverb(a adverb) error {
 	case t.dom > 0:
 		dom = strconv.Itoa(t.dom)
 	}
-	expr, rest := typed{secs: t.secs}.cron(0, dom, "*")
+	expr, rest := typed{secs: t.secs}.cron(dom, "*")
 	fields := strings.Fields(expr)
 	fields[len(fields)-2] = fmt.Sprintf("*/%d", a.months)
 	return r.refuse("the words do not count months: that is a kind cron, %s%s", strings.Join(fields, " "), rest)
@@ -222,76 +222,84 @@ var ordinals = map[string]int{
 
 func isHoliday(w word) bool { return w.text == "holiday" || w.text == "holidays" }
 
+// A counting is where in a month words that are written for others say that something is: on its first Monday, on its last working day.
+type counting struct {
+	dom, dow         string // the fields of a cron expression
+	on               weekdays
+	otherwise        string // the member else, empty for none
+	working, counted int    // the places of the words; -1 where there are none
+	day              string // the first weekday that is counted
+}
+
+func countingOf(list []word) counting {
+	c := counting{dom: "*", dow: "*", working: -1}
+	for i, w := range list {
+		if days := i+1 < len(list) && (list[i+1].text == "day" || list[i+1].text == "days"); c.working < 0 &&
+			(days && (w.text == "working" || w.text == "business" || w.text == "work") || w.text == "workday" || w.text == "workdays") {
+			c.working = i
+		}
+	}
+	has := func(text string) bool { return slices.ContainsFunc(list, func(w word) bool { return w.text == text }) }
+	var expr string
+	expr, c.day, c.counted = countedDays(list)
+	switch {
+	case c.counted >= 0:
+		c.dow = expr
+		for day, name := range weekdayNames {
+			if strings.Contains(expr, name[:3]) {
+				c.on |= 1 << day
+			}
+		}
+	case c.working >= 0 && has("last"):
+		c.dom, c.otherwise = "L", `,"else":"previous"`
+	case c.working >= 0 && (has("first") || has("1st")):
+		c.dom, c.otherwise = "1", `,"else":"next"`
+	}
+	if c.working >= 0 {
+		c.on = mondayFriday
+	}
+	return c
+}
+
 // elsewhere says which kind of trigger says what the words do not: working days, holidays, the first Monday. It is nil for other words.
 func elsewhere(list []word) error {
 	list = beforeUntil(list)
-	expr, day, counted := countedDays(list)
-	working, left := -1, -1
-	for i, w := range list {
-		next := ""
-		if i+1 < len(list) {
-			next = list[i+1].text
-		}
-		switch w.text {
-		case "working", "business", "work":
-			if working < 0 && (next == "day" || next == "days") {
-				working = i
-			}
-		case "workday", "workdays":
-			if working < 0 {
-				working = i
-			}
-		case "except", "unless", "excluding", "holiday", "holidays":
-			if left < 0 {
-				left = i
-			}
-		}
-	}
-	if left >= 0 && working < 0 && counted < 0 && !slices.ContainsFunc(list, isHoliday) {
-		return nil // every day except sunday: words have the other days
-	}
-	if working < 0 && left < 0 && counted < 0 {
+	c := countingOf(list)
+	holiday := holidayOnly(list)
+	if c.working < 0 && c.counted < 0 && holiday < 0 {
 		return nil
 	}
 	t, err := readTyped(list)
 	if err != nil {
 		return err
 	}
-	has := func(text string) bool { return slices.ContainsFunc(list, func(w word) bool { return w.text == text }) }
+	cron, rest := t.cron(c.dom, c.dow)
 	say := func(i int, format string, args ...any) error {
 		return &wordError{column: list[i].column, wanted: fmt.Sprintf(format, args...), complete: true}
 	}
-	dom, dow, not, otherwise := "*", "*", `{"calendar":"holidays"}`, ""
 	switch {
-	case counted >= 0:
-		dow = expr
-	case working >= 0 && has("last"):
-		dom, otherwise = "L", `,"else":"previous"`
-	case working >= 0 && (has("first") || has("1st")):
-		dom, otherwise = "1", `,"else":"next"`
+	case holiday >= 0:
+		return say(holiday, `the words know no holidays: that is a kind only, {"kind":"only","of":{"kind":"cron","expr":"%s"},"in":[{"calendar":"holidays"}]}%s`, cron, rest)
+	case c.working >= 0:
+		return say(c.working, `the words know no holidays: Monday to Friday is every weekday, and without holidays it is a kind except, {"kind":"except","of":{"kind":"cron","expr":"%s"},"not":[{"days":{"weekdays":["sat","sun"]}},{"calendar":"holidays"}]%s}%s`, cron, c.otherwise, rest)
+	case strings.HasSuffix(c.dow, "#2"):
+		return say(c.counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s; every second week is every 2 weeks on %s", cron, rest, c.day)
 	}
-	cron, rest := t.cron(9*3600, dom, dow)
-	of := fmt.Sprintf(`{"kind":"cron","expr":"%s"}`, cron)
-	if counted < 0 && working < 0 && left >= 0 {
-		of, rest = t.days(list, left)
+	return say(c.counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s", cron, rest)
+}
+
+// holidayOnly returns the place of holiday in words that say every holiday, and a time; -1 for other words.
+func holidayOnly(list []word) int {
+	at := -1
+	for i, w := range list {
+		switch {
+		case isHoliday(w):
+			at = i
+		case w.text == "at" && at >= 0:
+			return at
+		case !slices.Contains([]string{"every", "each", "on", "all", "the", "public", "bank", "national"}, w.text):
+			return -1
+		}
 	}
-	if has("next") {
-		otherwise = `,"else":"next"`
-	}
-	switch without := t.leftOut(list, left); {
-	case working >= 0:
-		not = `{"days":{"weekdays":["sat","sun"]}},` + not
-	case without != "":
-		not = `{"days":{"weekdays":[` + without + `]}},` + not
-	}
-	except := fmt.Sprintf(`{"kind":"except","of":%s,"not":[%s]%s}%s`, of, not, otherwise, rest)
-	switch {
-	case left >= 0:
-		return say(left, "the words leave no days out: that is a kind except, %s", except)
-	case working >= 0:
-		return say(working, "the words know no holidays: Monday to Friday is every weekday, and without holidays it is a kind except, %s", except)
-	case strings.HasSuffix(expr, "#2"):
-		return say(counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s; every second week is every 2 weeks on %s", cron, rest, day)
-	}
-	return say(counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s", cron, rest)
+	return at
 }

@@ -52,7 +52,7 @@ func (r *wordReader) needUnit(wanted string) (unit int64, err error) {
 	case ok:
 		return unit, nil
 	case name == "month" || name == "year":
-		return 0, r.refuse("a %s has no fixed length: that is a kind calendar, %ss=2 hour=9, or words with a day, every month on the 15th at 9:00", name, name)
+		return 0, r.refuse("a %s has no fixed length: that is a kind calendar, %ss=2, or words with a day, every month on the 15th", name, name)
 	}
 	return 0, r.fail(wanted, unitWords...)
 }

@@ -10,15 +10,15 @@ import (
 // A looseReader gathers what words say of days and times, in whatever order they stand.
 type looseReader struct {
 	wordReader
-	on, without weekdays
-	dom         uint32 // as of monthDays
-	month       int
-	daily       bool // day, or morning
-	part        string
-	weekly      bool
-	monthly     bool
-	yearly      bool
-	secs        []int32
+	on      weekdays
+	dom     uint32 // as of monthDays
+	month   int
+	daily   bool // day, or morning
+	part    string
+	weekly  bool
+	monthly bool
+	yearly  bool
+	secs    []int32
 }
 
 // dayParts are parts of the day: the hours from and to, exclusive, that they have. Night goes on after midnight.
@@ -55,8 +55,6 @@ func (r *looseReader) one() bool {
 		}
 	case "in": // in the morning
 		return r.skip("in") && r.skip("the") && r.dayPart()
-	case "except", "but", "excluding", "without":
-		return r.left()
 	case "month", "months":
 		r.monthly = true
 		return r.skip(next)
@@ -165,23 +163,6 @@ func (r *looseReader) domNumber() bool {
 	return err == nil
 }
 
-// left reads the weekdays that are left out.
-func (r *looseReader) left() bool {
-	r.rest = r.rest[1:]
-	r.skip("for")
-	r.skip("on")
-	for {
-		on, ok := r.weekdays()
-		if !ok {
-			return r.without != 0 && r.isTime()
-		}
-		r.without |= on
-		if r.and(); len(r.rest) == 0 {
-			return true
-		}
-	}
-}
-
 // saying returns what was gathered, if it is one thing.
 func (r *looseReader) saying() (s saying, ok bool) {
 	s.secs = r.secs
@@ -195,18 +176,15 @@ func (r *looseReader) saying() (s saying, ok bool) {
 	case r.weekly && (r.on == 0 || r.daily), r.yearly && r.month == 0:
 		return s, false
 	case r.dom != 0:
-		if r.on != 0 || r.without != 0 || r.daily || r.month != 0 && (r.monthly || bits.OnesCount32(r.dom) > 1 || r.dom == lastDom) {
+		if r.on != 0 || r.daily || r.month != 0 && (r.monthly || bits.OnesCount32(r.dom) > 1 || r.dom == lastDom) {
 			return s, false
 		}
 		s.form, s.dates = formDates, monthDays{dom: r.dom, month: r.month}
 	case r.month != 0 || r.monthly || r.daily && r.on != 0:
 		return s, false
-	case r.on != 0 || r.daily && (r.secs != nil || r.without != 0):
+	case r.on != 0 || r.daily && r.secs != nil:
 		if s.form, s.on = formWeekdays, r.on; r.daily {
 			s.on = everyDay
-		}
-		if s.on &^= r.without; s.on == 0 {
-			return s, false
 		}
 	default:
 		return s, false

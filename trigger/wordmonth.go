@@ -34,9 +34,9 @@ func (r *wordReader) readMonths(s *saying, n int64) (done bool, err error) {
 			return true, err
 		}
 		if name == "month" {
-			return true, r.refuse("a month has no time of its own: say the day, as in every month on the 15th at %s", t.at("09:00"))
+			return true, r.refuse("a month has no time of its own: say the day, as in every month on the 15th%s", t.behind())
 		}
-		return true, r.refuse("a year has no time of its own: say the date, as in every year on march 15 at %s", t.at("09:00"))
+		return true, r.refuse("a year has no time of its own: say the date, as in every year on march 15%s", t.behind())
 	}
 	s.form = formDates
 	if name == "month" {

@@ -233,9 +233,9 @@ func (r *wordReader) readEvery(s *saying) error {
 			return err
 		}
 		if on == mondayFriday {
-			return at.refuse("weekdays are not counted: say every weekday at %s", t.at("13:15"))
+			return at.refuse("weekdays are not counted: say every weekday%s", t.behind())
 		}
-		return at.refuse("weekdays are not counted: say every %s at %s, or every %d weeks on %[1]s at %[2]s", weekdayText(on), t.at("13:15"), max(n, 2))
+		return at.refuse("weekdays are not counted: say every %s%s, or every %d weeks on %[1]s%[2]s", weekdayText(on), t.behind(), max(n, 2))
 	}
 	if done, err := r.readMonths(s, n); done {
 		return err
@@ -380,6 +380,9 @@ func (r *wordReader) time() (int32, error) {
 	}
 	if t.failed || t.rest != "" || hour > 23 || minute > 59 || second > 59 || !colon && half == "" {
 		e := r.fail("HH:MM or HH:MM:SS, such as 13:15, or 9am")
+		if text == "24:00" || text == "24:00:00" {
+			e.wanted = "HH:MM or HH:MM:SS, up to 23:59:59; 24:00 is 00:00 of the day after"
+		}
 		if text, ok := r.digits(); ok && len(text) < 3 && hour <= 23 && !apart {
 			e.instead = fmt.Sprintf("%02d:00", hour)
 		} else if at := r.spelled(); at != "" {
@@ -437,7 +440,7 @@ func (r *wordReader) date() (text string, m moment, err error) {
 		bad := &wordError{column: r.end, wanted: "there is no date", complete: true}
 		var fault *momentError
 		if len(r.rest) > 0 && errors.As(err, &fault) {
-			bad.column, bad.wanted, bad.instead = r.rest[0].column, fmt.Sprintf("%q %v", clip(text), fault.err), fault.near
+			bad.column, bad.wanted, bad.instead = r.rest[0].column, fmt.Sprintf("%q %s", clip(text), fault.reason()), fault.near
 			bad.read = text
 			if fault.near == "" && !strings.Contains(text, " ") {
 				bad.column += fault.column - 1

@@ -46,19 +46,19 @@ func TestWordsOfMonthsAndHoursHaveOneCanonicalForm(t *testing.T) {
 
 func TestWordsWithTwoReadingsAreRefused(t *testing.T) {
 	for _, c := range []struct{ text, says string }{
-		{"every month", "a month has no time of its own: say the day, as in every month on the 15th at 09:00, at column 12"},
-		{"every month at 9:00", "say the day"}, {"every year", "say the date, as in every year on march 15 at 09:00, at column 11"}, {"1 year at 9:00", "say the date"},
-		{"every 2 months on the 15th", "the words do not say which months are counted: that is a kind calendar with its first date, months=2 hour=9"},
+		{"every month", "a month has no time of its own: say the day, as in every month on the 15th, at column 12"},
+		{"every month at 9:00", "say the day"}, {"every year", "say the date, as in every year on march 15, at column 11"}, {"1 year at 9:00", "say the date"},
+		{"every 2 months on the 15th", "the words do not say which months are counted: that is a kind calendar with its first date, months=2 start_date=2027-01-15"},
 		{"every 3 years", "years=3"}, {"every 2 months", "months=2"}, {"every day at 12am", "12am is noon to some and midnight to others: say 12:00 or 00:00, at column 14"},
 		{"every day at 12:30 pm", "say 12:30 or 00:30, at column 14"}, {"every day at 13pm", "the hours before pm are 1 to 11: say 13:00, at column 14"}, {"every day at 0:10am", "say 00:10"},
 		{"every 2 weeks on monday and friday", "weeks are counted from one weekday"}, {"every 2 weeks on weekdays", "weeks are counted from one weekday"},
-		{"every 2 mondays", "say every monday at 13:15, or every 2 weeks on monday at 13:15, at column 7"}, {"every 2 weeks on mundays", "; write monday, at column 18"},
+		{"every 2 mondays", "say every monday, or every 2 weeks on monday, at column 7"}, {"every 2 weeks on mundays", "; write monday, at column 18"},
 		{"every munday", "; write monday, at column 7"}, {"every month on the 32nd", "a month has no day 32 (accepted: 1-31), at column 20"}, {"every month on the 3th", "; write 3rd, at column 20"},
-		{"every month on the first monday", "kind cron, 0 9 * * mon#1, at column 20"}, {"every month on the last friday", "kind cron, 0 9 * * friL, at column 20"},
+		{"every month on the first monday", "kind cron, 0 0 * * mon#1, at column 20"}, {"every month on the last friday", "kind cron, 0 0 * * friL, at column 20"},
 		{"every year on february 30", "February has no day 30, so this would never fire, at column 15"}, {"every year on the 31st of april", "April has no day 31"},
 		{"every year on marhc 15", "; write march, at column 15"}, {"every year on 15", "(accepted: january … december), at column 17"}, {"every year on the 15th of marhc", "; write march, at column 27"},
 		{"every 1 to 2 months", "a month has no fixed length"}, {"in 2 months", "a month has no fixed length"}, {"every 1.5us", "a whole number of microseconds"}, {"every 0s", "more than zero, at column 7"},
-		{"at 2026-2-30", `"2026-2-30" is not a date that exists`}, {"at 2026-2-3", "; write 2026-02-03, at column 4"}, {"every day until 2026-1-1 9:00", "; write 2026-01-01, at column 17"},
+		{"at 2026-2-30", `"2026-2-30" is not a date that exists`}, {"at 2026-11-31 9:00", "; November has 30 days, at column 4"}, {"every day until 2026-11-31", "; November has 30 days, at column 25"}, {"every day at 24:00", "24:00 is 00:00 of the day after), at column 14"}, {"every day at 24:01", `"24:01" is not understood here (accepted: HH:MM or HH:MM:SS, such as 13:15, or 9am), at`}, {"at 2026-2-3", "; write 2026-02-03, at column 4"}, {"every day until 2026-1-1 9:00", "; write 2026-01-01, at column 17"},
 	} {
 		_, err := trigger.Parse("every", c.text, trigger.ParseOptions{})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
@@ -230,7 +230,7 @@ func mustWords(t *testing.T, text string) *trigger.EveryTrigger {
 func TestATextOfAnyKindIsRefusedWithTheColumn(t *testing.T) {
 	for _, c := range []struct{ kind, text, pointer, says string }{
 		{"interval", "5 mintues", "/every", `every: "mintues" is not understood here (accepted: second, minute, hour, day, week, also in the plural); write minutes, at column 3`},
-		{"interval", "2 months", "/every", "a month has no fixed length: that is a kind calendar, months=2 hour=9, or words with a day, every month on the 15th at 9:00, at column 3"},
+		{"interval", "2 months", "/every", "a month has no fixed length: that is a kind calendar, months=2, or words with a day, every month on the 15th, at column 3"},
 		{"interval", "every year", "/every", "a year has no fixed length: that is a kind calendar, years=2"}, {"interval", "every 5", "/every", "at column 8"}, {"interval", "", "/every", "at column 1"},
 		{"interval", "0s", "/every", "the length must be more than zero, at column 1"}, {"interval", "1 hour -5 minutes", "/every", `"-5" is not understood here (accepted: nothing more), at column 8`},
 		{"interval", "every 0 minutes", "/every", "more than zero, at column 7"}, {"interval", "999999999999 weeks", "/every", "292 years are the most, at column 1"}, {"interval", "1ns", "/every", "at column 1"},
@@ -244,7 +244,7 @@ func TestATextOfAnyKindIsRefusedWithTheColumn(t *testing.T) {
 		{"calendar", "days=1 hours=9", "/days", "; write hour=, at column 8"}, {"calendar", "every month", "/days", "words are those of kind every, at column 1"}, {"calendar", "days=1 end_date=", "/end", "at column 17"},
 		{"calendar", "days=1 start_date='2026-1-1'", "/start", "; write 2026-01-01, at column 20"}, {"calendar", "months=99999999999999999999", "/months", "months: 99999999999999999999 is out of range, at column 8"},
 		{"calendar", "hour=9", "/days", "interval: there is no step"}, {"calendar", "months=1 timezone=UTC", "/days", "the zone is given beside it, at column 10"},
-		{"date", "2026-02-30", "/at", "date: \"2026-02-30\" is not a date that exists"}, {"date", "2026-02-30", "/at", "at column 9"}, {"date", "2026-13-01", "/at", "at column 6"},
+		{"date", "2026-02-30", "/at", "date: \"2026-02-30\" is not a date that exists"}, {"date", "2026-02-30", "/at", "at column 9"}, {"date", "2026-13-01", "/at", "at column 6"}, {"date", "2026-11-31", "/at", "; November has 30 days, at column 9"}, {"date", "2026-02-29 9:00", "/at", "; February 2026 has 28 days, at column 9"}, {"date", "2028-02-30", "/at", "; February 2028 has 29 days"}, {"date", "2026-12-32", "/at", "; December has 31 days"},
 		{"date", "  2026-12-01 09:61", "/at", "at column 17"}, {"date", "2026-12-01 24:00", "/at", "at column 12"}, {"date", "2026-12-01 09:30:99", "/at", "at column 18"}, {"date", "tomorrow", "/at", "at column 1"},
 		{"date", "2026/12/1 9:30", "/at", "; write 2026-12-01 09:30, at column 1"}, {"date", "2026-12-01 09:30 Europe/Berlin", "/at", "at column 17"}, {"date", "0000-01-01", "/at", "years are 1 to 9999, at column 1"},
 		{"date", "at 2026-12-01 09:30", "/at", "the date stands alone here; write 2026-12-01 09:30, at column 1"}, {"date", "in 5 minuts", "/at", "; write minutes, at column 6"}, {"date", "in", "/at", "at column 3"},

@@ -87,12 +87,12 @@ func (r *wordReader) typedTimes() (secs []int32, err error) {
 	return slices.Compact(slices.Sorted(slices.Values(secs))), nil
 }
 
-// cron returns an expression of the times, otherwise where there is none, and those fields; of times with other minutes than the first, and
+// cron returns an expression of the times, 00:00 where there is none, and those fields; of times with other minutes than the first, and
 // other seconds, rest is what is said.
-func (t typed) cron(otherwise int32, dom, dow string) (expr, rest string) {
+func (t typed) cron(dom, dow string) (expr, rest string) {
 	secs := t.secs
 	if len(secs) == 0 {
-		secs = []int32{otherwise}
+		secs = []int32{0}
 	}
 	var hours []string
 	for _, sec := range secs {
@@ -122,18 +122,18 @@ func joined(numbers []int) string {
 	return strings.Join(list, ",")
 }
 
-// calendar returns the time of day, nine o'clock where there is none, as the arguments of a kind calendar.
+// calendar returns the time of day as the arguments of a kind calendar, each with a blank behind it; empty where there is none.
 func (t typed) calendar() string {
-	sec := int32(9 * 3600)
-	if len(t.secs) > 0 {
-		sec = t.secs[0]
+	if len(t.secs) == 0 {
+		return ""
 	}
-	text := fmt.Sprintf("hour=%d", sec/3600)
+	sec := t.secs[0]
+	text := fmt.Sprintf("hour=%d ", sec/3600)
 	if minute := sec / 60 % 60; minute > 0 {
-		text += fmt.Sprintf(" minute=%d", minute)
+		text += fmt.Sprintf("minute=%d ", minute)
 	}
 	if second := sec % 60; second > 0 {
-		text += fmt.Sprintf(" second=%d", second)
+		text += fmt.Sprintf("second=%d ", second)
 	}
 	return text
 }
@@ -146,6 +146,14 @@ func (t typed) at(otherwise string) string {
 	return timesText(t.secs)
 }
 
+// behind returns the times as they stand behind days; words without a time are those of 00:00.
+func (t typed) behind() string {
+	if len(t.secs) == 0 {
+		return ""
+	}
+	return " at " + timesText(t.secs)
+}
+
 // countedMonths says how every n months or years are written, with the typed time and day.
 func (r *wordReader) countedMonths(name string, n int64, list []word) error {
 	t, err := readTyped(list)
@@ -153,7 +161,7 @@ func (r *wordReader) countedMonths(name string, n int64, list []word) error {
 		return err
 	}
 	if t.last && name == "month" && n <= 12 {
-		expr, rest := typed{secs: t.secs}.cron(9*3600, "L", "*")
+		expr, rest := typed{secs: t.secs}.cron("L", "*")
 		fields := strings.Fields(expr)
 		fields[len(fields)-2] = fmt.Sprintf("*/%d", n)
 		return r.refuse("the words do not count months: that is a kind cron, %s%s", strings.Join(fields, " "), rest)
@@ -172,7 +180,7 @@ func (r *wordReader) countedMonths(name string, n int64, list []word) error {
 		}
 		date = fmt.Sprintf("%d-%02d-%02d", year, on.month, bits.TrailingZeros32(on.dom))
 	}
-	return r.refuse("the words do not say which %ss are counted: that is a kind calendar with its first date, %ss=%d %s start_date=%s", name, name, n, t.calendar(), date)
+	return r.refuse("the words do not say which %ss are counted: that is a kind calendar with its first date, %ss=%d %sstart_date=%s", name, name, n, t.calendar(), date)
 }
 
 // yearDate reads on march 15 anywhere in the words.
@@ -250,54 +258,4 @@ func countedDays(list []word) (field, day string, at int) {
 		}
 	}
 	return strings.Join(fields, ","), day, at
-}
-
-// days returns the trigger, in JSON, of which days are left out: what stands before the word at left, at the typed times.
-func (t typed) days(list []word, left int) (of, rest string) {
-	base := make([]string, 0, left+2)
-	for _, w := range list[:left] {
-		if w.text == "other" {
-			base = append(base, "2")
-			continue
-		}
-		base = append(base, w.text)
-	}
-	for len(base) > 0 && (base[len(base)-1] == "," || base[len(base)-1] == "and") {
-		base = base[:len(base)-1]
-	}
-	if len(t.secs) > 0 && !slices.Contains(base, "at") {
-		base = append(base, "at", timesText(t.secs))
-	}
-	s, _, err := readOnce(strings.Join(base, " "))
-	field := typedDays(list[:left])
-	if field == "*" && t.leftOut(list, left) == "" {
-		field = typedDays(list)
-	}
-	expr, rest := t.cron(9*3600, "*", field)
-	daily := s.form == formWeekdays && rest == "" || s.form == formInterval && s.length == daySeconds*microsecond
-	if err == nil && !daily && !s.form.once() {
-		return fmt.Sprintf(`{"kind":"every","text":"%s"}`, s.text()), ""
-	}
-	return fmt.Sprintf(`{"kind":"cron","expr":"%s"}`, expr), rest
-}
-
-// leftOut returns the weekdays that are named after the word at left, in JSON, where others or none are named before it: they are left out.
-func (t typed) leftOut(list []word, left int) string {
-	if left < 0 {
-		return ""
-	}
-	var names []string
-	for i := left + 1; i < len(list); i++ {
-		r := looseReader{wordReader: wordReader{rest: list[i:]}}
-		on, ok := r.weekdays()
-		if !ok {
-			continue
-		}
-		for _, day := range mondayFirst {
-			if name := `"` + weekdayNames[day][:3] + `"`; on>>day&1 != 0 && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return strings.Join(names, ",")
 }

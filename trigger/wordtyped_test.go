@@ -33,7 +33,7 @@ func TestASuggestionHasTheTimeAndDaysThatWereTyped(t *testing.T) {
 		"every month on the first working day at 6:00":       `"expr":"0 6 1 * *"}`,
 		"every weekday except holidays at 7:30":              `"of":{"kind":"cron","expr":"30 7 * * mon-fri"}`,
 		"every weekday at 7:30 except holidays":              `"expr":"30 7 * * mon-fri"}`,
-		"every weekday except holidays":                      `"expr":"0 9 * * mon-fri"}`,
+		"every weekday except holidays":                      `"expr":"0 0 * * mon-fri"}`,
 		"monday to thursday at 7:30, except holidays":        `"expr":"30 7 * * mon-thu"}`,
 		"every monday and friday at 7:30, except holidays":   `"expr":"30 7 * * mon,fri"}`,
 		"every month on the 15th except holidays at 7:30":    `"of":{"kind":"every","text":"every month on the 15th at 07:30"}`,
@@ -44,7 +44,7 @@ func TestASuggestionHasTheTimeAndDaysThatWereTyped(t *testing.T) {
 		"every hour at :15 except holidays":                  `"text":"every hour at :15"}`,
 		"first monday at 8:00 unless a holiday":              `"expr":"0 8 * * mon#1"}`,
 		"every 2 months at 14:00":                            "months=2 hour=14 start_date=2027-01-15",
-		"every 2 months":                                     "months=2 hour=9 start_date=2027-01-15",
+		"every 2 months":                                     "months=2 start_date=2027-01-15",
 		"every other month on the 3rd at 14:30":              "months=2 hour=14 minute=30 start_date=2027-01-03",
 		"every 2 years on march 20 at 14:00:05":              "years=2 hour=14 second=5 start_date=2027-03-20",
 		"every 4 years on february 29 at 14:00":              "years=4 hour=14 start_date=2028-02-29",
@@ -83,7 +83,7 @@ func TestWordsThatAreRefusedKeepTheirTimeInWhatIsWritten(t *testing.T) {
 		"every month at 14:00":     "every month on the 15th at 14:00",
 		"every year at noon":       "every year on march 15 at 12:00",
 		"every 2 mondays at 14:00": "say every monday at 14:00, or every 2 weeks on monday at 14:00",
-		"every 3 fridays":          "say every friday at 13:15, or every 3 weeks on friday at 13:15",
+		"every 3 fridays":          "say every friday, or every 3 weeks on friday, at column",
 		"every 2 weekdays at 7:30": "say every weekday at 07:30, at column",
 		// Of a time that cannot be read it is said why, before anything is suggested with another.
 		"every first monday at 12pm":        "12pm is noon to some",
@@ -98,5 +98,26 @@ func TestWordsThatAreRefusedKeepTheirTimeInWhatIsWritten(t *testing.T) {
 			t.Errorf("%q: got %v, want %s", text, err, right)
 		}
 		healed(t, "every", text)
+	}
+}
+
+// TestNoTimeIsSuggestedThatNobodyTyped reads what words without a time are answered with: at most the 00:00 that they mean.
+func TestNoTimeIsSuggestedThatNobodyTyped(t *testing.T) {
+	accepted, times := regexp.MustCompile(`\(accepted[^)]*\)`), regexp.MustCompile(`\d?\d:\d\d|hour=\d+|kind cron, \d+ \d+|"expr":"\d+ \d+`)
+	for _, text := range []string{
+		"every second friday", "every month on the last monday", "every day except mon", "first monday", "every month", "every year", "every 2 months", "every 2 months on the last day", "every 2 years", "every other month on the 3rd",
+		"quarterly", "half-yearly on the 15th", "monthly", "weekly", "every working day", "the last working day of the month", "every weekday except holidays", "every month on the 15th except sundays", "every 2 mondays", "every 3 weekdays",
+		"every 2 weeks monday", "on mondays", "mon-fri", "the 15th of each month", "every march 15", "every holiday", "every quarter", "in 2 months", "every 1 to 2 months", "last friday of march", "every first monday unless a holiday",
+	} {
+		_, err := trigger.Parse("every", text, trigger.ParseOptions{})
+		if err == nil {
+			t.Errorf("%q is accepted", text)
+			continue
+		}
+		for _, found := range times.FindAllString(accepted.ReplaceAllString(err.Error(), ""), -1) {
+			if found != "00:00" && found != "hour=0" && found != "kind cron, 0 0" && found != `"expr":"0 0` {
+				t.Errorf("%q: %v: nobody typed %s", text, err, found)
+			}
+		}
 	}
 }

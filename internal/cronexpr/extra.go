@@ -68,6 +68,9 @@ func (r *reader) dayExtra(w word, upper string) (done bool, err *Error) {
 // weekdayExtra reads d#n, dL, and L where it is a weekday.
 func (r *reader) weekdayExtra(w word) *Error {
 	f, days := r.f, &r.e.days
+	if i := strings.IndexAny(w.text, "-/"); i > 0 && w.text[i-1] != '#' {
+		return r.alone(w)
+	}
 	if name, which, found := strings.Cut(w.text, "#"); found {
 		d, err := r.value(word{name, w.column}, w)
 		if err != nil {
@@ -98,6 +101,34 @@ func (r *reader) weekdayExtra(w word) *Error {
 	days.nth.last |= 1 << f.bit(d)
 	r.buf = append(f.text(r.buf, d), 'L')
 	return nil
+}
+
+// alone refuses what is one day of each month in a range, or with a step.
+func (r *reader) alone(w word) *Error {
+	return r.fault(w, "%s: %s are single days of a month, in no range and without a step", shown(w.text), r.f.singles())
+}
+
+// singles names what the field has that stands alone.
+func (f *field) singles() string {
+	switch {
+	case f.extra&extraL != 0:
+		return "L, L-n, LW and nW"
+	case f.extra&extraWeekL != 0:
+		return "d#n and dL"
+	}
+	return "last and positions of a weekday"
+}
+
+// single reports whether a text is an element of the field that stands alone.
+func (f *field) single(text string) bool {
+	day, nearest := strings.CutSuffix(strings.ToUpper(text), "W")
+	switch {
+	case f.extra&extraL != 0:
+		return nearest && (day == "L" || digits(day)) || strings.EqualFold(text, "L")
+	case f.extra&extraWeekL != 0:
+		return strings.Contains(text, "#") || len(text) > 1 && lower(text[len(text)-1]) == 'l' && (digits(text[:len(text)-1]) || ordinalOf(text) != "")
+	}
+	return f.extra&extraLast != 0 && strings.EqualFold(text, "last")
 }
 
 // ordinals are the spellings of the weeks of a month, the first at 0.
@@ -147,6 +178,8 @@ func (r *reader) ordinal(w word) *Error {
 			fault.Suggestion = r.quote(ordinals[position[0]-'1'] + " " + nearest(fromSunday, name.text))
 		} else if text := ordinalOf(w.text); text != "" {
 			fault.Suggestion = r.quote(text)
+		} else if ofWeek(w.text) {
+			fault.Reason += "; weekdays are those of day_of_week"
 		}
 		return fault
 	}

@@ -237,6 +237,8 @@ func (r *reader) value(w, whole word) (int, *Error) {
 		return f.min + i, nil
 	}
 	switch {
+	case w.text != whole.text && f.single(w.text):
+		return 0, r.alone(whole)
 	case w.text == "" && strings.HasPrefix(whole.text, "#"):
 		return 0, r.fault(w, "%s lacks its weekday", shown(whole.text))
 	case w.text == "":
@@ -264,11 +266,29 @@ func (r *reader) value(w, whole word) (int, *Error) {
 		if f.extra&extraLast != 0 && strings.EqualFold(whole.text, "L") {
 			fault.Suggestion = "last"
 		}
+		if f.unit == hour {
+			fault.Suggestion = clockHour(strings.ToLower(w.text))
+		}
 		return 0, fault
 	}
 	fault := r.fault(w, "%s is neither a number nor a name", shown(w.text))
 	fault.Suggestion = f.nearest(w.text)
 	return 0, fault
+}
+
+// clockHour returns 9am, 9pm and 9h as an hour; empty for other texts, and for 12am, which is noon to some and midnight to others.
+func clockHour(text string) string {
+	digits := strings.TrimRight(text, "amph")
+	n, ok := number(digits)
+	switch half := text[len(digits):]; {
+	case !ok || half == "h" && n > 23 || half != "h" && (n < 1 || n > 11):
+		return ""
+	case half == "pm":
+		return itoa(n + 12)
+	case half == "am" || half == "h":
+		return itoa(n)
+	}
+	return ""
 }
 
 // position refuses fri#3 and friL in a weekday field that has none, and says where such a thing stands.

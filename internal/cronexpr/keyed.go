@@ -90,7 +90,7 @@ func (p *parser) pair(w word) (place int, value, after word, fault *Error) {
 	}
 	name := w.text[:end]
 	if place = p.d.keyword(name); place < 0 {
-		return 0, value, after, p.unknown(word{name, w.column})
+		return 0, value, after, p.unknown(word{name, w.column}, w.text[end+1:])
 	}
 	value = word{w.text[end+1:], w.column + end + 1}
 	p.quoted[p.d.fields[place].unit] = strings.HasPrefix(value.text, "'")
@@ -129,9 +129,44 @@ var besides = map[string]string{
 	"start_date": "the start is", "end_date": "the end is", "timezone": "the zone is", "jitter": "the jitter is a policy of the job,",
 }
 
+// otherNames are names that other programs have for the fields: cron's manual, Python's datetime and struct tm, and what is said in short.
+var otherNames = map[string]unit{
+	"sec": second, "secs": second, "min": minute, "mins": minute, "hr": hour, "hrs": hour, "mth": month, "mths": month, "yr": year, "yrs": year,
+	"dom": day, "mday": day, "monthday": day, "dayofmonth": day, "date": day,
+	"dow": weekday, "wday": weekday, "weekday": weekday, "weekdays": weekday, "dayofweek": weekday, "daysofweek": weekday,
+	"isoweek": week, "weekofyear": week,
+}
+
+// meant returns the field that a keyword is meant for, with that value; empty where there is none.
+func meant(names []string, keyword, value string) string {
+	keyword = strings.ToLower(keyword)
+	best, found := 3, ""
+	if u, ok := otherNames[strings.NewReplacer("_", "", "-", "").Replace(keyword)]; ok {
+		found = unitNames[u]
+	} else if u, ok := otherNames[strings.TrimSuffix(keyword, "s")]; ok {
+		found = unitNames[u]
+	} else {
+		for _, name := range names {
+			if d := distance(name, keyword); d < best {
+				best, found = d, name
+			}
+		}
+	}
+	if found == unitNames[day] && ofWeek(value) {
+		return unitNames[weekday]
+	}
+	return found
+}
+
+// ofWeek reports whether a value begins with the name of a weekday.
+func ofWeek(value string) bool {
+	value = strings.TrimLeft(strings.ToLower(value), "'\" ")
+	return value != "" && nearest(fromSunday, value[:len(value)-len(strings.TrimLeft(value, "abcdefghijklmnopqrstuvwxyz"))]) != ""
+}
+
 // unknown refuses a word that is no field. The error has its name as the field
 // where that is one word of letters.
-func (p *parser) unknown(w word) *Error {
+func (p *parser) unknown(w word, value string) *Error {
 	names := make([]string, len(p.d.fields))
 	for i := range names {
 		names[i] = unitNames[p.d.fields[i].unit]
@@ -145,12 +180,13 @@ func (p *parser) unknown(w word) *Error {
 		return fault
 	}
 	fault.Reason = shown(w.text) + " is not a field"
-	if len(w.text) <= mostRead {
-		best := 3
-		for _, name := range names {
-			if d := distance(name, strings.ToLower(w.text)); d < best {
-				best, fault.Suggestion = d, name+"="
-			}
+	if len(w.text) > mostRead {
+		return fault
+	}
+	if name := meant(names, w.text, value); name != "" {
+		fault.Suggestion = name + "="
+		if value = strings.TrimLeft(value, "'\" "); name == unitNames[weekday] && value != "" && value[0] >= '0' && value[0] <= '9' {
+			fault.Reason += ", but day_of_week is: its numbers are 0 for Monday to 6 for Sunday"
 		}
 	}
 	return fault

@@ -37,7 +37,7 @@ func TestErrorsOfTheOtherDialectsNameFieldColumnAndTheRightSpelling(t *testing.T
 		{"fields", "", "expression", 1, ""},
 		{"fields", " \t", "expression", 1, ""},
 		{"fields", "hour=5 mintue=3", "mintue", 8, "minute="},
-		{"fields", "weekday=1", "weekday", 1, ""},
+		{"fields", "weekday=1", "weekday", 1, "day_of_week="},
 		{"fields", "dayofweek=1", "dayofweek", 1, "day_of_week="},
 		{"fields", "Hour=1", "Hour", 1, "hour="},
 		{"fields", "\x1b[1m=1", "expression", 1, ""},

@@ -3,6 +3,7 @@ package cronexpr_test
 import (
 	"errors"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -50,6 +51,8 @@ func TestWhatIsSuggestedIsAcceptedThere(t *testing.T) {
 		{"crontab", "/5 * * * *", "*/5"}, {"quartz", "0 /15 * * * ?", "*/15"}, {"fields", "minute=/5", "*/5"}, {"crontab", `TZ="Asia/Tokyo" 0 9 * * *`, "Asia/Tokyo"},
 		{"crontab", "@DAILY", "@daily"}, {"crontab", "@dayly", "@daily"}, {"crontab", "TZ=UTC daily", "@daily"}, {"crontab", "0 0 * * l", ""}, {"crontab", "@weekly1", "@weekly"},
 		{"fields", "hour=5 mintue=3", "minute="}, {"fields", "days=5", "day="}, {"fields", "hour=22-2", "22-23,0-2"}, {"crontab", "0 0 L-0 * *", "L"},
+		{"crontab", "0 9am * * *", "9"}, {"crontab", "0 9PM * * mon-fri", "21"}, {"ruqi", "0 0 11pm * * *", "23"}, {"fields", "hour=7am", "7"}, {"quartz", "0 0 9h * * ?", "9"},
+		{"crontab", "0 12am * * *", ""}, {"crontab", "0 12pm * * *", ""}, {"crontab", "0 13pm * * *", ""}, {"crontab", "0 24h * * *", ""}, {"crontab", "9am * * * *", ""}, {"crontab", "0 am * * *", ""}, {"crontab", "0 9-5pm * * *", "17"},
 		{"crontab", "0 0 L-0,0 * *", "L"}, {"crontab", "0 22-2/3 * * *", "22,1"}, {"ruqi", "0 0 0 * nov-feb *", "11,12,1,2"},
 	} {
 		_, err := cronexpr.Parse(cronexpr.Lookup(c.dialect), c.text)
@@ -112,6 +115,88 @@ func FuzzSuggestion(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, dialect uint8) {
 		heals(t, cronexpr.Dialects()[dialect%4], text)
 	})
+}
+
+// TestKeywordsOfOthersLeadToTheRightOne tries the names that other programs have for the fields: with the keyword that is suggested the text is read.
+func TestKeywordsOfOthersLeadToTheRightOne(t *testing.T) {
+	for right, names := range map[string][]string{
+		"day_of_week=mon":     {"dow", "weekday", "weekdays", "wday", "week_day", "dayofweek", "days_of_week", "DOW", "day-of-week", "days", "Day", "day_of_month"},
+		"day_of_week='tue'":   {"dow", "weekday", "days"},
+		"day_of_week=mon-fri": {"dow", "weekdays", "days"},
+		"day=15":              {"dom", "mday", "monthday", "day_of_month", "dayofmonth", "days", "date"},
+		"minute=30":           {"min", "mins", "minutes", "MINUTE", "mintue"},
+		"hour=5":              {"hr", "hrs", "hours", "horu"},
+		"second=5":            {"sec", "secs", "seconds"},
+		"month=5":             {"months", "mth"},
+		"week=5":              {"weeks", "weekofyear", "week_of_year", "isoweek"},
+		"year=2030":           {"years", "yr"},
+	} {
+		keyword, value, _ := strings.Cut(right, "=")
+		for _, name := range names {
+			for _, text := range []string{name + "=" + value, "second=3 " + name + "=" + value} {
+				if keyword == "second" && text != name+"="+value {
+					continue
+				}
+				_, err := cronexpr.Parse(cronexpr.Lookup("fields"), text)
+				var fault *cronexpr.Error
+				if !errors.As(err, &fault) || fault.Suggestion != keyword+"=" {
+					t.Errorf("%s: got %v, want %s=", text, err, keyword)
+					continue
+				}
+				if _, err := cronexpr.Parse(cronexpr.Lookup("fields"), put(t, text, fault)); err != nil {
+					t.Errorf("%s: %s: %v", text, put(t, text, fault), err)
+				}
+			}
+		}
+	}
+	for text, says := range map[string]string{
+		"weekday=1":        "its numbers are 0 for Monday to 6 for Sunday",
+		"hour=5 dow=1-5":   "its numbers are 0 for Monday to 6 for Sunday",
+		"day=mon":          "weekdays are those of day_of_week",
+		"day='mon-fri'":    "weekdays are those of day_of_week",
+		"day=tuesday":      "weekdays are those of day_of_week",
+		"timezone=UTC":     "given beside it",
+		"weekends=5":       `"weekends" is not a field`,
+		"business_day=mon": `"business_day" is not a field`,
+	} {
+		if _, err := cronexpr.Parse(cronexpr.Lookup("fields"), text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: got %v, want %s", text, err, says)
+		}
+	}
+}
+
+// TestWhatStandsAloneIsQuotedWhole puts what stands alone into ranges and steps: it is quoted with them, and nothing that means less is suggested.
+func TestWhatStandsAloneIsQuotedWhole(t *testing.T) {
+	days, weekdays := []string{"LW", "L", "15W", "lw"}, []string{"friL", "fri#2", "6L"}
+	for _, dialect := range []string{"crontab", "quartz"} {
+		for i, alone := range append(days, weekdays...) {
+			for _, form := range []string{"%-1", "1-%", "%/2", "1-%/2", "%-20", "%-" + alone} {
+				element := strings.ReplaceAll(form, "%", alone)
+				text := "0 0 9 " + element + " * ?"
+				if i >= len(days) {
+					text = "0 0 9 ? * " + element
+				}
+				if strings.HasPrefix(element, "L-") && element != "L-L" {
+					continue // L-1, the day before the last
+				}
+				_, err := cronexpr.Parse(cronexpr.Lookup(dialect), text)
+				var fault *cronexpr.Error
+				if !errors.As(err, &fault) || !strings.Contains(fault.Reason, strconv.Quote(element)) || fault.Suggestion != "" {
+					t.Errorf("%s %q: got %v", dialect, text, err)
+				}
+			}
+		}
+	}
+	for _, c := range []struct{ dialect, text, quoted string }{
+		{"crontab", "0 9 * * mon-fri#2", "mon-fri#2"}, {"quartz", "0 0 9 ? * mon-friL", "mon-friL"}, {"ruqi", "0 0 9 last-3 * *", "last-3"}, {"fields", "day=1-last", "1-last"},
+		{"fields", "day='2nd fri/2'", "fri/2"}, {"crontab", "0 9 3,LW-2 * *", "LW-2"},
+	} {
+		_, err := cronexpr.Parse(cronexpr.Lookup(c.dialect), c.text)
+		var fault *cronexpr.Error
+		if !errors.As(err, &fault) || !strings.Contains(fault.Reason, strconv.Quote(c.quoted)) {
+			t.Errorf("%s %q: got %v", c.dialect, c.text, err)
+		}
+	}
 }
 
 func TestTheColumnIsThatOfWhatIsWrong(t *testing.T) {

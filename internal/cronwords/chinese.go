@@ -222,7 +222,7 @@ func (e *Expression) chineseHash(b []byte) []byte {
 		b = clock(append(b, someTime+"，在 "...), hours*3600+m.hash.from*60, false)
 		b = clock(append(b, " 至 "...), hours*3600+m.hash.to*60, false)
 		return append(b, " 之间）"...)
-	case plainSecond && h.full && m.hash != nil && *m.hash == (span{0, 59, m.hash.step}) && !m.mixed && m.hash.step > 0:
+	case plainSecond && h.full && m.hash != nil && *m.hash == (span{0, 59, m.hash.step}) && !m.mixed && m.hash.step > 0 && m.hash.even():
 		return append(chineseStep(b, m.hash.step*60), "（起点由任务 id 选定）"...)
 	}
 	b = append(h.chineseHashed(b, "点", "小时", 24), "的"...)
@@ -245,16 +245,25 @@ func (f *field) chineseHashed(b []byte, unit, length string, size int) []byte {
 	case f.mixed:
 		b = append(append(append(b, "第 "...), f.text...), ' ')
 		return append(append(b, unit...), "（H 由任务 id 选定）"...)
-	case f.hash.step > 0:
+	case f.hash.step > 0 && f.hash.even():
 		b = strconv.AppendInt(append(b, "每 "...), int64(f.hash.step), 10)
 		b = append(append(append(b, ' '), length...), "（起点由任务 id 选定"...)
-	default:
-		b = append(append(append(b, "某一"...), length...), "（由任务 id 选定"...)
+		if f.hash.from != 0 || f.hash.to != size-1 {
+			b = append(chineseRange(append(b, "，在 "...), f.hash), " 之间"...)
+		}
+		return append(b, "）"...)
 	}
-	if f.hash.from != 0 || f.hash.to != size-1 {
-		b = append(chineseRange(append(b, "，在 "...), f.hash), " 之间"...)
+	b = append(append(append(b, "某一"...), length...), "（由任务 id 选定"...)
+	if first := f.hash.first(); first.from != 0 || first.to != size-1 {
+		b = append(chineseRange(append(b, "，在 "...), first), " 之间"...)
 	}
-	return append(b, "）"...)
+	b = append(b, "）"...)
+	if f.hash.step > 0 {
+		b = strconv.AppendInt(append(b, "及其后每 "...), int64(f.hash.step), 10)
+		b = append(append(append(b, ' '), length...), "至第 "...)
+		b = append(append(strconv.AppendInt(b, int64(f.hash.to), 10), ' '), unit...)
+	}
+	return b
 }
 
 func chineseRange(b []byte, s *span) []byte {
@@ -343,13 +352,13 @@ func (e *Expression) chineseDays(b []byte, within bool) []byte {
 	}
 	if d.hash != nil {
 		b = append(b, "某一天（由任务 id 选定"...)
-		if *d.hash != (span{1, hashDays, d.hash.step}) {
-			b = append(chineseRange(append(b, "，在 "...), d.hash), " 日之间"...)
+		if first := *d.hash.first(); first != (span{1, hashDays, 0}) {
+			b = append(chineseRange(append(b, "，在 "...), &first), " 日之间"...)
 		}
 		b = append(b, "）"...)
 		if d.hash.step > 0 {
 			b = strconv.AppendInt(append(b, "及其后每 "...), int64(d.hash.step), 10)
-			b = append(b, " 天"...)
+			b = chineseDay(append(b, " 天至"...), d.hash.to)
 		}
 		return b
 	}

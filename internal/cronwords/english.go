@@ -267,7 +267,7 @@ func (e *Expression) englishHash(b []byte) []byte {
 		b = clock(append(b, "at a time from "...), hours*3600+m.hash.from*60, false)
 		b = clock(append(b, " to "...), hours*3600+m.hash.to*60, false)
 		return append(b, byID...)
-	case plainSecond && h.full && m.hash != nil && *m.hash == (span{0, 59, m.hash.step}) && !m.mixed && m.hash.step > 0:
+	case plainSecond && h.full && m.hash != nil && *m.hash == (span{0, 59, m.hash.step}) && !m.mixed && m.hash.step > 0 && m.hash.even():
 		b = englishStep(b, m.hash.step*60)
 		return append(b, ", beginning at a minute"+byID...)
 	case plainSecond && h.full:
@@ -293,7 +293,7 @@ func (e *Expression) englishHash(b []byte) []byte {
 
 // oncePerHash reports whether times that hang on the job's id are those of certain hours, so that the days want a word.
 func (e *Expression) oncePerHash() bool {
-	return !e.hour.full && (e.hour.hash == nil || e.hour.hash.step == 0)
+	return !e.hour.full && (e.hour.hash == nil || e.hour.hash.step == 0 || !e.hour.hash.even())
 }
 
 // stretch returns the one number of a field that has but one.
@@ -311,21 +311,29 @@ func (f *field) englishHashed(b []byte, unit string, size int) []byte {
 	case f.mixed:
 		b = append(append(append(b, "at "...), unit...), ' ')
 		return append(append(b, f.text...), " (H"+byID+")"...)
-	case f.hash.step > 0:
+	case f.hash.step > 0 && f.hash.even():
 		b = append(englishOrdinal(append(b, "at every "...), f.hash.step), ' ')
+		b = append(b, unit...)
+		if f.hash.from != 0 || f.hash.to != size-1 {
+			b = englishRange(append(b, " from "...), f.hash)
+		}
+		return append(append(b, " with the first"...), byID...)
 	case unit == "hour":
 		b = append(b, "at an "...)
 	default:
 		b = append(b, "at a "...)
 	}
 	b = append(b, unit...)
-	if f.hash.from != 0 || f.hash.to != size-1 {
-		b = englishRange(append(b, " from "...), f.hash)
+	if first := f.hash.first(); first.from != 0 || first.to != size-1 {
+		b = englishRange(append(b, " from "...), first)
 	}
+	b = append(b, byID...)
 	if f.hash.step > 0 {
-		b = append(b, " with the first"...)
+		b = englishOrdinal(append(b, " and every "...), f.hash.step)
+		b = append(append(append(b, ' '), unit...), " after it up to "...)
+		b = strconv.AppendInt(b, int64(f.hash.to), 10)
 	}
-	return append(b, byID...)
+	return b
 }
 
 func englishRange(b []byte, s *span) []byte {

@@ -90,14 +90,14 @@ func (e *Expression) englishDays(b []byte, months bool) []byte {
 	n := bits.OnesCount64(d.set) + len(d.specials)
 	if d.hash != nil { // it stands alone, being not mixed
 		b = append(b, "a day"...)
-		if *d.hash != (span{1, hashDays, d.hash.step}) {
-			b = englishOrdinal(append(b, " from the "...), d.hash.from)
-			b = englishOrdinal(append(b, " to the "...), d.hash.to)
+		if first := *d.hash.first(); first != (span{1, hashDays, 0}) {
+			b = englishOrdinal(append(b, " from the "...), first.from)
+			b = englishOrdinal(append(b, " to the "...), first.to)
 		}
 		b = append(of(b), byID...)
 		if d.hash.step > 0 {
 			b = englishOrdinal(append(b, " and every "...), d.hash.step)
-			b = append(b, " day after it"...)
+			b = englishOrdinal(append(b, " day after it up to the "...), d.hash.to)
 		}
 		return b
 	}

@@ -132,11 +132,15 @@ func (f *field) element(text string, low, high int, week *[7]int) {
 			a, b, _ := strings.Cut(strings.TrimSuffix(inside, ")"), "-")
 			from, to = value(a, week), value(b, week)
 		}
-		f.hash = &span{from, to, 0}
-		if stepped {
-			f.hash.step = step
+		switch size := to - from + 1; {
+		case size > 1 && !stepped, size > 1 && step >= size: // one of them: there is none a step further on
+			f.hash = &span{from, to, 0}
+			return
+		case size > 1 && step > 1:
+			f.hash = &span{from, to, step}
+			return
 		}
-		return
+		body, step = strconv.Itoa(from)+"-"+strconv.Itoa(to), 1 // all of them, whatever the id
 	}
 	if body == "L" && week != nil { // the last day of the week, as quartz counts it
 		f.set |= 1 << 6
@@ -173,6 +177,17 @@ func (f *field) element(text string, low, high int, week *[7]int) {
 		}
 		f.set |= 1 << bit
 	}
+}
+
+// even reports whether the steps of H are as many whatever the first value.
+func (s *span) even() bool { return (s.to-s.from+1)%s.step == 0 }
+
+// first returns the range of which the id chooses the first value.
+func (s *span) first() *span {
+	if s.step == 0 {
+		return s
+	}
+	return &span{s.from, s.from + s.step - 1, 0}
 }
 
 // value reads a number or the name of a weekday, which is its place in the week.
