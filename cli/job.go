@@ -204,7 +204,8 @@ func (a *app) jobModifyCommand() *cobra.Command {
 		Short: "Change what the flags name in a job",
 		Long: "Changes what the flags name, and leaves the rest as it is. none takes an option away: --timeout none.\n" +
 			"--label, --param and --env add to those there are; --label K- takes K away, --label none all of them. --tag replaces all tags;\n" +
-			"--tag none leaves no tag, so that a tag cannot be called none here. A trigger of another kind keeps zone, start and end.",
+			"--tag none leaves no tag, so that a tag cannot be called none here. A trigger of another kind keeps zone, start and end;\n" +
+			"a task of another kind moves the job from the pool of the old kind to that of the new, unless --executor is given.",
 		Example: "  ruqi job modify nightly --cron '0 4 * * *' --timeout none\n  ruqi job modify nightly --label team=ops --label shift- --tag none\n" +
 			"  ruqi job modify hello --start '2026-12-01 09:00'",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -72,8 +72,9 @@ func needParts(definition []object.Member, faults *ruqi.Faults) {
 }
 
 // Patch returns the job's definition with a JSON merge patch (RFC 7396) laid over
-// its shape. Three things are our own: a trigger or task whose kind changes is replaced
-// whole, since members of one kind mean nothing in another; a new zone of a trigger that is made of others is that of its parts
+// its shape. Four things are our own: a trigger or task whose kind changes is replaced
+// whole, since members of one kind mean nothing in another; a job in the pool of its task's kind moves with the kind to the other's, unless the patch
+// names a pool; a new zone of a trigger that is made of others is that of its parts
 // which lived in the old one, too; and a read-only member that the patch would change is refused rather than passed over. A patch is laid over what its sender has been shown: of a task that it changes,
 // secrets that it does not give are masked in the definition returned.
 func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, error) {
@@ -105,6 +106,7 @@ func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, e
 		return ruqi.JobSpec{}, err
 	}
 	settle(before, change)
+	settlePool(registry, &job, before, change)
 	for _, name := range readOnly {
 		if value, given := change[name]; given {
 			if was, now := compact(before[name]), compact(value); was != now {
@@ -176,6 +178,19 @@ func settle(before, change map[string]any) {
 		if words, ok := want["text"].(string); part == "trigger" && ok && slices.Contains(strings.Fields(strings.ToLower(words)), "until") {
 			delete(old, "end")
 		}
+	}
+}
+
+// settlePool takes the pool of the old kind from a job whose task becomes one of another kind, so that it gets the new kind's: unless one is
+// given, or the job had one that was chosen for it.
+func settlePool(registry *ruqi.Registry, job *ruqi.Job, before, change map[string]any) {
+	want, _ := change["task"].(map[string]any)
+	kind, given := want["kind"].(string)
+	if _, chosen := change["executor"]; !given || chosen || job.Task == nil || kind == job.Task.Kind() {
+		return
+	}
+	if executor, known := registry.Executor(job.Task.Kind()); known && job.Executor == executor.Pool() {
+		delete(before, "executor")
 	}
 }
 
