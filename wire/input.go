@@ -10,6 +10,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/object"
+	"github.com/ruqi-dev/ruqi/internal/text"
 )
 
 // DecodeNew reads a job that is to be added: its definition, and "state", which may
@@ -25,9 +26,10 @@ func DecodeNew(registry *ruqi.Registry, data []byte) (ruqi.JobSpec, error) {
 	var state ruqi.JobState
 	if raw, given := shown["state"]; given {
 		if err := json.Unmarshal(raw, &state); err != nil || state != "" && state != ruqi.JobActive && state != ruqi.JobPaused {
-			faults.Add("/state", string(raw), "a job is added in one of two states; %s", Accepted(ruqi.JobActive, ruqi.JobPaused))
+			faults.Add("/state", string(raw), "a job is added in one of two states, and %s is none of them; %s", text.Cut(string(raw), mostShown), Instead(state, ruqi.JobActive, ruqi.JobPaused))
 		}
 	}
+	definition = refuseUnknown(definition, &faults)
 	spec, err := registry.DecodeJob(join(definition))
 	faults.Merge("", err)
 	if slices.ContainsFunc(definition, func(m object.Member) bool { return m.Name == "id" && string(m.Value) == `""` }) {
@@ -37,6 +39,23 @@ func DecodeNew(registry *ruqi.Registry, data []byte) (ruqi.JobSpec, error) {
 	spec.Paused = state == ruqi.JobPaused
 	needParts(definition, &faults)
 	return spec, faults.Err()
+}
+
+// mostShown is how much of a wrong value is shown in a message.
+const mostShown = 60 // bytes
+
+// newMembers are those of a job that is to be added.
+var newMembers = []string{"id", "name", "description", "trigger", "task", "executor", "priority", "labels", "tags", "params", "policy", "state"}
+
+// refuseUnknown takes away what is no member of a new job. The library would refuse it, too, but knows no state.
+func refuseUnknown(definition []object.Member, faults *ruqi.Faults) []object.Member {
+	return slices.DeleteFunc(definition, func(m object.Member) bool {
+		unknown := !slices.Contains(newMembers, m.Name)
+		if unknown {
+			faults.Add(object.Pointer(m.Name), string(m.Value), "unknown member; %s", Instead(m.Name, newMembers...))
+		}
+		return unknown
+	})
 }
 
 // DecodeDefinition reads the new definition of the job with that id. Read-only
