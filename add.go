@@ -203,7 +203,7 @@ func (s *Scheduler) neverBeside(wrong error, spec JobSpec, stored *JobSpec, now 
 	for _, f := range invalid.Faults {
 		// The first fire hangs on these; of the id some triggers make their times.
 		for _, part := range [...]string{"/trigger", "/policy", "/id"} {
-			if f.Pointer == "" || object.Within(f.Pointer, part) {
+			if f.Pointer == "" || object.Within(part, f.Pointer) {
 				return nil
 			}
 		}

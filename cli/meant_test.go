@@ -63,3 +63,41 @@ func TestATriggerThatIsOverIsToldBesideOtherFaults(t *testing.T) {
 		t.Errorf("%d: %s", got.status, got.errors)
 	}
 }
+
+func TestWhatACommandDidIsSaidInFull(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:", "--slots", "comand=3")
+	s.ok("job", "add", "x", "--every", "1h", "--command", "true")
+	s.ok("job", "add", "done", "--every", "1h", "--max-runs", "1", "--command", "true")
+	for want, args := range map[string][]string{
+		"paused x: paused, no fire until it is resumed\n": {"job", "pause", "x"},
+		"removed y\nremoved z\n":                          {"job", "remove", "y", "z"},
+	} {
+		if args[1] == "remove" {
+			s.ok("job", "add", "y", "--every", "1h", "--command", "true")
+			s.ok("job", "add", "z", "--every", "1h", "--command", "true")
+		}
+		if got := s.ok(args...); got != want {
+			t.Errorf("%q: %q, want %q", args, got, want)
+		}
+	}
+	s.ok("job", "add", "soon", "--at", "now", "--command", "true")
+	s.eventually("the job has finished", func() bool { return strings.Contains(s.ok("job", "get", "soon"), "finished") })
+	for _, verb := range []string{"resume", "pause"} {
+		if got := s.ok("job", verb, "soon"); !strings.HasPrefix(got, "not "+verb+"d soon: finished, ") || strings.Contains(got, "no fire to come") {
+			t.Errorf("%s of a finished job: %s", verb, got)
+		}
+	}
+	if got := s.ruqi("job", "list", "--tag", "nosuch"); got.status != 0 || got.errors != "there is no job with --tag nosuch\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := s.ruqi("job", "list"); got.errors != "" {
+		t.Errorf("%+v", got)
+	}
+	s.ok("job", "add", "again", "--every", "1h", "--retry", "2", "--retry-delay", "1h", "--command", "false")
+	if got := s.ruqi("job", "run", "again", "--wait"); got.status != 1 || !strings.Contains(got.errors, "attempt 1 of 3") {
+		t.Errorf("%+v", got)
+	}
+	if !strings.Contains(s.log.String(), `did you mean \"command\"?`) {
+		t.Errorf("a pool with a slip in its name: %s", s.log)
+	}
+}
