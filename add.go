@@ -2,6 +2,7 @@ package ruqi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -101,6 +102,7 @@ func (s *Scheduler) addBatch(ctx context.Context, specs []JobSpec, onConflict On
 	var ids []string
 	for i, spec := range specs {
 		spec, err := s.complete(spec, nil)
+		err = s.neverToo(ctx, err, spec, onConflict)
 		if _, twice := place[spec.ID]; err == nil && twice {
 			err = Invalid("/id", spec.ID, "stands twice among the jobs to add")
 		}
@@ -166,7 +168,63 @@ func (s *Scheduler) checkAdd(ctx context.Context, spec JobSpec, onConflict OnCon
 		}
 	}
 	spec, err = s.complete(spec, nil)
-	return spec, onConflict, err
+	return spec, onConflict, s.neverToo(ctx, err, spec, onConflict)
+}
+
+// neverToo adds to what is wrong with a job that its trigger has no fire time left, so that it is not found out when all else is mended. What
+// is stored under its id is looked at only where that matters: a trigger that stays as it is may be at its end.
+func (s *Scheduler) neverToo(ctx context.Context, wrong error, spec JobSpec, onConflict OnConflict) error {
+	now := s.storeNow(nil)
+	never := s.neverBeside(wrong, spec, nil, now)
+	if never == nil {
+		return wrong
+	}
+	page, err := s.store.Jobs(ctx, JobQuery{IDs: []string{spec.ID}, Limit: 1})
+	if err != nil {
+		return wrong
+	}
+	for i := range page.Jobs {
+		stored, err := s.specOf(&page.Jobs[i])
+		if onConflict != Replace || err != nil { // nobody knows whether its trigger is the same
+			return wrong
+		}
+		never = s.neverBeside(wrong, spec, stored, now)
+	}
+	return joinFaults(wrong, never)
+}
+
+// neverBeside returns why a new definition of a job, nil where none is stored, has no fire to come; nil where it has, or where that hangs on
+// what is wrong with it.
+func (s *Scheduler) neverBeside(wrong error, spec JobSpec, stored *JobSpec, now time.Time) error {
+	var invalid *InvalidError
+	if !errors.As(wrong, &invalid) || isNil(spec.Trigger) {
+		return nil
+	}
+	for _, f := range invalid.Faults {
+		// The first fire hangs on these; of the id some triggers make their times.
+		for _, part := range [...]string{"/trigger", "/policy", "/id"} {
+			if f.Pointer == "" || object.Within(part, f.Pointer) {
+				return nil
+			}
+		}
+	}
+	bound, same, err := s.rebind(spec, stored, now)
+	if err != nil || same {
+		return nil
+	}
+	_, err = firstOf(&bound, stored, now)
+	return err
+}
+
+// joinFaults tells what is wrong together; more may be nil.
+func joinFaults(wrong, more error) error {
+	if more == nil {
+		return wrong
+	}
+	var faults Faults
+	faults.Merge("", wrong)
+	faults.Merge("", more)
+	return faults.Err()
 }
 
 // checked is the word with its default.

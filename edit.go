@@ -344,6 +344,9 @@ func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *J
 		}
 		spec, err := s.complete(job.JobSpec, was)
 		if err != nil {
+			if stored, unread := s.specOf(old); unread == nil {
+				err = joinFaults(err, s.neverBeside(err, spec, stored, now))
+			}
 			return Change{}, err
 		}
 		return s.redefine(old, spec, now)

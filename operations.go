@@ -20,7 +20,8 @@ type Operations interface {
 	// definition counts, the rest is for it to look at), may be called again, and
 	// may refuse with an error, which is returned. It runs inside a step of the store: it must be
 	// quick and must not call the scheduler. The id cannot change. The next fire time is computed anew if
-	// the trigger changed, and kept if not.
+	// the trigger changed, and kept if not. A task of another kind stays in the pool of the job's Executor; an empty one is
+	// the kind's own.
 	ModifyJob(ctx context.Context, id string, change func(job *Job) error) (Job, error)
 	// PauseJob takes the job's fires away until ResumeJob, which computes the next from now. Both
 	// are no error on a job that is so already.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -111,13 +112,24 @@ func (f *jobFlags) limitPairs(faults *ruqi.Faults) any {
 // sizes are the units of memory that people write.
 var sizes = map[string]int64{"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
+var otherSize = regexp.MustCompile(`^([0-9]+) ?([KkMmGgTt])(i?[Bb]?)$`)
+
+// sizeMeant asks for the size that is written with another unit, such as 512M, which is a power of two to some and of ten to others.
+func sizeMeant(text string) string {
+	found := otherSize.FindStringSubmatch(text)
+	if found == nil {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", found[1]+strings.ToUpper(found[2])+"iB")
+}
+
 // sizeOf reads a whole number, with a unit of memory or without.
 func sizeOf(text string) (int64, error) {
 	digits := strings.TrimRight(text, "KMGTiB")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	unit, known := sizes[text[len(digits):]]
 	if err != nil || !known || n < 0 || n > math.MaxInt64/unit {
-		return 0, fmt.Errorf("%q is no whole number, alone or with KiB, MiB or GiB", text)
+		return 0, fmt.Errorf("%q is no whole number, alone or with KiB, MiB or GiB%s", text, sizeMeant(text))
 	}
 	return n * unit, nil
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/ruqi-dev/ruqi/cli"
+	"github.com/ruqi-dev/ruqi/wire"
 )
 
 // A request for each job would be most of the work.
@@ -89,6 +90,7 @@ func TestAnImportTellsWhatWasAddedBesideAFailure(t *testing.T) {
 			}
 			body.Items[1] = json.RawMessage(`{"problem":{"type":"about:blank","title":"Internal","status":500,"code":"internal","detail":"the disk is full"}}`)
 			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set(wire.APIHeader, wire.APIVersion)
 			_ = json.NewEncoder(w).Encode(body)
 			return true
 		})

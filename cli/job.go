@@ -106,15 +106,28 @@ func (a *app) printChanged(jobs []ruqi.Job, done ...string) error {
 		return a.printJSON(page)
 	}
 	for i, job := range jobs {
-		next := "no fire to come"
-		if job.NextDue != nil {
-			next = "next at " + clock(seconds(job.NextDue), wire.Zone(job.Trigger))
+		word := done[min(i, len(done)-1)]
+		if job.State == ruqi.JobFinished && (word == "paused" || word == "resumed") {
+			word = "not " + word
 		}
-		if err := a.print("%s %s: %s, %s\n", done[min(i, len(done)-1)], escape(job.ID), job.State, next); err != nil {
+		if err := a.print("%s %s: %s, %s\n", word, escape(job.ID), job.State, nextOf(job)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// nextOf says when a job fires next, or why it does not.
+func nextOf(job ruqi.Job) string {
+	switch {
+	case job.NextDue != nil:
+		return "next at " + clock(seconds(job.NextDue), wire.Zone(job.Trigger))
+	case job.State == ruqi.JobPaused:
+		return "no fire until it is resumed"
+	case job.State == ruqi.JobFinished && job.StateReason != "":
+		return escape(job.StateReason)
+	}
+	return "no fire to come"
 }
 
 func (a *app) jobAddCommand() *cobra.Command {
@@ -204,7 +217,8 @@ func (a *app) jobModifyCommand() *cobra.Command {
 		Short: "Change what the flags name in a job",
 		Long: "Changes what the flags name, and leaves the rest as it is. none takes an option away: --timeout none.\n" +
 			"--label, --param and --env add to those there are; --label K- takes K away, --label none all of them. --tag replaces all tags;\n" +
-			"--tag none leaves no tag, so that a tag cannot be called none here. A trigger of another kind keeps zone, start and end.",
+			"--tag none leaves no tag, so that a tag cannot be called none here. A trigger of another kind keeps zone, start and end;\n" +
+			"a task of another kind moves the job from the pool of the old kind to that of the new, unless --executor is given.",
 		Example: "  ruqi job modify nightly --cron '0 4 * * *' --timeout none\n  ruqi job modify nightly --label team=ops --label shift- --tag none\n" +
 			"  ruqi job modify hello --start '2026-12-01 09:00'",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -288,6 +302,9 @@ func (a *app) jobRunCommand() *cobra.Command {
 			} else {
 				err = a.print("run %d of %s: %s%s\n%s", run.ID, escape(run.JobID), run.State, because(run.Reason), resultLine(run))
 			}
+			if wait {
+				a.tellRetries(ctx, c, run)
+			}
 			if err == nil && wait && run.State != ruqi.RunSucceeded {
 				return &silentError{exitFailed}
 			}
@@ -318,6 +335,18 @@ func (a *app) waitRun(ctx context.Context, c *client.Client, run ruqi.Run) (ruqi
 		_, _ = fmt.Fprintf(a.Stderr, "run %d of %s is queued: it waits for a free slot, or for the job's other runs; see ruqi status\n", run.ID, escape(run.JobID)) // a hint only
 	}
 	return c.WaitRun(ctx, run.ID)
+}
+
+// tellRetries says on standard error that a run that was waited for is tried again.
+func (a *app) tellRetries(ctx context.Context, c *client.Client, run ruqi.Run) {
+	if run.State != ruqi.RunFailed && run.State != ruqi.RunTimedOut {
+		return
+	}
+	job, err := c.Job(ctx, run.JobID)
+	if err != nil || job.Policy.Retry == nil || run.Attempt > job.Policy.Retry.Max {
+		return // it cannot be told, or there is nothing to tell
+	}
+	_, _ = fmt.Fprintf(a.Stderr, "this was attempt %d of %d; those that follow have runs of their own: ruqi run list --job %s\n", run.Attempt, job.Policy.Retry.Max+1, escape(job.ID)) // a hint only
 }
 
 // tellParked says on standard error which of the jobs no live instance can run, and why. It reports whether

@@ -97,6 +97,9 @@ func (a *app) jobListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(jobs) == 0 {
+				a.tellNone(cmd.Flags())
+			}
 			return a.printJobs(ruqi.JobPage{Jobs: jobs, Next: next, Total: total})
 		})(cmd, args)
 	}
@@ -109,6 +112,19 @@ func (a *app) jobListCommand() *cobra.Command {
 	flags.StringVar(&sort, "sort", string(ruqi.SortID), "`order`: id, next, name, created or newest (the latest created first)")
 	p.register(flags)
 	return cmd
+}
+
+// tellNone says on standard error which filters no job passes, where there are some: a slip in one looks like a store without jobs.
+func (a *app) tellNone(set *pflag.FlagSet) {
+	var given []string
+	for _, name := range []string{"tag", "state", "search", "name", "executor"} {
+		if flag := set.Lookup(name); flag.Changed {
+			given = append(given, "--"+name+" "+strings.Trim(flag.Value.String(), "[]"))
+		}
+	}
+	if len(given) > 0 {
+		_, _ = fmt.Fprintf(a.Stderr, "there is no job with %s\n", escape(strings.Join(given, " ")))
+	}
 }
 
 func (a *app) printJobs(page ruqi.JobPage) error {
@@ -159,6 +175,7 @@ func (a *app) jobRemoveCommand() *cobra.Command {
 			}
 			return a.withClient(func(ctx context.Context, c *client.Client, _ []string) error {
 				removed := 0
+				var gone strings.Builder
 				var err error
 				if filtered {
 					query.State = ruqi.JobState(state)
@@ -168,6 +185,7 @@ func (a *app) jobRemoveCommand() *cobra.Command {
 						err := c.RemoveJob(ctx, id)
 						if err == nil {
 							removed++
+							fmt.Fprintf(&gone, "removed %s\n", escape(id))
 						}
 						return err
 					})
@@ -177,6 +195,9 @@ func (a *app) jobRemoveCommand() *cobra.Command {
 				}
 				if a.output == "json" {
 					return errors.Join(a.printJSON(map[string]int{"removed": removed}), err)
+				}
+				if !filtered {
+					return errors.Join(a.print("%s", gone.String()), err)
 				}
 				return errors.Join(a.print("removed %d\n", removed), err)
 			})(cmd, ids)

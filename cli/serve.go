@@ -27,6 +27,7 @@ import (
 	"github.com/ruqi-dev/ruqi/httpapi"
 	"github.com/ruqi-dev/ruqi/httpapi/legacy"
 	"github.com/ruqi-dev/ruqi/internal/duration"
+	"github.com/ruqi-dev/ruqi/internal/object"
 	"github.com/ruqi-dev/ruqi/standard"
 	"github.com/ruqi-dev/ruqi/wire"
 )
@@ -312,6 +313,9 @@ func (a *app) serve(ctx context.Context, s settings) (err error) {
 	}))
 	for _, pool := range slices.Sorted(maps.Keys(s.scheduler.Slots)) {
 		if pool != "default" && pool != "command" {
+			if meant := object.DidYouMean(pool, "default", "command"); meant != "" {
+				logger.Warn("no kind of task has this pool, but one with nearly its name"+meant, "pool", pool)
+			}
 			logger.Info("this pool is for jobs that name it (--executor) and for no others", "pool", pool, "slots", s.scheduler.Slots[pool])
 		}
 	}

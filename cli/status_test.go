@@ -7,10 +7,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ruqi-dev/ruqi/wire"
 )
 
 func TestAStatusWithoutTheStoreShowsNoCounts(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(wire.APIHeader, wire.APIVersion)
 		_, _ = io.WriteString(w, `{"instance":"a","state":"running","store":{"kind":"postgres","where":"postgres://h/d","ok":false,"error":"it is away"},
 			"jobs":{"active":null,"paused":null,"finished":null,"parked":null},"runs":{"running":null,"queued":null},"slots":{"command":{"used":1,"size":8}},"zone":"UTC"}`)
 	}))

@@ -100,7 +100,7 @@ func TestAUsersFirstHour(t *testing.T) {
 	if got := s.ok("job", "remove", "--tag", "night"); got != "removed 1\n" {
 		t.Errorf("remove by tag: %s", got)
 	}
-	if got := s.ruqi("job", "remove", "nobody", "hello"); got.status != 3 || got.out != "removed 1\n" {
+	if got := s.ruqi("job", "remove", "nobody", "hello"); got.status != 3 || got.out != "removed hello\n" {
 		t.Errorf("remove: %+v", got)
 	}
 	s.ok("job", "remove", "--all")

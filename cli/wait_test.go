@@ -7,12 +7,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ruqi-dev/ruqi/wire"
 )
 
 // A service that is away at the moment when a wait would say why nothing begins does not end the wait.
 func TestAWaitGoesOnWhenTheServiceIsAwayForAMoment(t *testing.T) {
 	begin := time.Now()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(wire.APIHeader, wire.APIVersion)
 		switch {
 		case r.Method == http.MethodPost:
 			w.WriteHeader(http.StatusCreated)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/wire"
 )
 
 func TestManyDefinitionsHaveAnAnswerEach(t *testing.T) {
@@ -38,6 +39,7 @@ func TestManyDefinitionsHaveAnAnswerEach(t *testing.T) {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set(wire.APIHeader, wire.APIVersion)
 		_, _ = io.WriteString(w, `{"items":[]}`)
 	}))
 	defer server.Close()

@@ -144,7 +144,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 		}
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 && isOurs(resp) {
 		resp.Body = watch.body(resp.Body, r.follow)
 		return resp, nil
 	}
@@ -174,7 +174,7 @@ func (c *Client) do(ctx context.Context, r request, out any) (*http.Response, er
 	return resp, nil
 }
 
-// failure turns an answer that is no success into the library's error.
+// failure turns an answer that is no success, or not a service's, into the library's error.
 func failure(resp *http.Response) error {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what can be read of a problem is enough
 	problem := &wire.Problem{}
@@ -182,23 +182,53 @@ func failure(resp *http.Response) error {
 		problem = wire.StatusProblem(resp.StatusCode, "the server answered "+resp.Status)
 	}
 	switch resp.StatusCode {
-	case http.StatusUnauthorized, http.StatusForbidden:
+	case http.StatusUnauthorized, http.StatusForbidden: // a proxy on the way may ask for a token, too
 		return fmt.Errorf("%w: %w", ErrDenied, problem)
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		return fmt.Errorf("%w: %w", ErrUnreachable, problem)
-	case http.StatusNotFound:
-		if problem.Type == "about:blank" { // a job or run that is not there is told by a type of its own
-			return fmt.Errorf("%w: %w", ErrUnreachable, &elsewhere{resp.Request.URL.Scheme + "://" + resp.Request.URL.Host + resp.Request.URL.Path})
-		}
+	}
+	ours := isOurs(resp) || strings.HasPrefix(problem.Type, "urn:ruqi:") // also where a proxy drops headers that it does not know
+	// A job or run that is not there is told by a type of its own.
+	if lost := resp.StatusCode == http.StatusNotFound && problem.Type == "about:blank"; lost || !ours && !fromTheWay(resp.StatusCode) {
+		return fmt.Errorf("%w: %w", ErrUnreachable, newElsewhere(resp, ours))
 	}
 	return problem.Err()
 }
 
-// An elsewhere is the answer of what is not a Ruqi service, and will not become one.
-type elsewhere struct{ address string }
+// isOurs reports whether it is a Ruqi service that answers.
+func isOurs(resp *http.Response) bool { return resp.Header.Get(wire.APIHeader) != "" }
+
+// fromTheWay reports whether a status may be that of a proxy before a service, or of the HTTP server that the service stands on: too much
+// was sent, or too often, or something broke.
+func fromTheWay(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusTooManyRequests, http.StatusRequestHeaderFieldsTooLarge,
+		http.StatusInternalServerError, http.StatusServiceUnavailable:
+		return true
+	}
+	return false
+}
+
+// An elsewhere is the answer of what is not a Ruqi service's API, and will not become one.
+type elsewhere struct {
+	address, said string
+	ours          bool // a service, at another address than was asked
+}
+
+func newElsewhere(resp *http.Response, ours bool) *elsewhere {
+	said := resp.Status
+	if to := resp.Header.Get("Location"); to != "" && resp.StatusCode >= 300 && resp.StatusCode < 400 {
+		said += ", to " + to
+	}
+	return &elsewhere{resp.Request.URL.Scheme + "://" + resp.Request.URL.Host + resp.Request.URL.Path, said, ours}
+}
 
 func (e *elsewhere) Error() string {
-	return fmt.Sprintf("what answers at %s has no such path: it is no Ruqi service, or the address is not that of its root, such as http://127.0.0.1:8585", e.address)
+	const root = "the address is not that of its root, such as http://127.0.0.1:8585"
+	if e.ours {
+		return fmt.Sprintf("the service that answers at %s has no such path: %s, or its release is older than this program", e.address, root)
+	}
+	return fmt.Sprintf("what answers at %s (%s) is no Ruqi service, or %s", e.address, e.said, root)
 }
 
 // item returns the path and the query of a job's or run's route. Plain ids stand in the path; others go

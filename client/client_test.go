@@ -15,6 +15,7 @@ import (
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/client"
 	"github.com/ruqi-dev/ruqi/trigger"
+	"github.com/ruqi-dev/ruqi/wire"
 )
 
 func TestAddressesAndTokensThatCannotBeAreRefused(t *testing.T) {
@@ -56,7 +57,10 @@ func TestAnAddressWithoutAServiceIsUnreachable(t *testing.T) {
 // answering returns a client of a server that answers everything alike.
 func answering(t *testing.T, handle http.HandlerFunc) *client.Client {
 	t.Helper()
-	server := httptest.NewServer(handle)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(wire.APIHeader, wire.APIVersion)
+		handle(w, r)
+	}))
 	t.Cleanup(server.Close)
 	c, err := client.New(server.URL, token, newRegistry(anywhere{}), client.Options{})
 	if err != nil {

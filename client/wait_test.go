@@ -13,6 +13,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/client"
+	"github.com/ruqi-dev/ruqi/wire"
 )
 
 // A line answers requests without a network, so that the time of the tests can be synctest's.
@@ -23,7 +24,7 @@ func (l line) RoundTrip(r *http.Request) (*http.Response, error) { return l(r) }
 // says is an answer of a status and a text.
 func says(status int, text string) line {
 	return func(r *http.Request) (*http.Response, error) {
-		return &http.Response{Status: http.StatusText(status), StatusCode: status, Body: io.NopCloser(strings.NewReader(text)), Request: r, Header: http.Header{}}, nil
+		return &http.Response{Status: http.StatusText(status), StatusCode: status, Body: io.NopCloser(strings.NewReader(text)), Request: r, Header: http.Header{wire.APIHeader: {wire.APIVersion}}}, nil
 	}
 }
 

@@ -118,7 +118,8 @@ func newAPI(options Options) *api {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "Ruqi", Version: options.Release,
-				Description: "Jobs, their triggers and their runs. Times are RFC 3339 with an offset, lengths of time texts such as 90s or 1h30m.",
+				Description: "Jobs, their triggers and their runs. Times are RFC 3339 with an offset, lengths of time texts such as 90s or 1h30m. " +
+					"Every answer of a service, also one that refuses, has the header " + wire.APIHeader + ": " + wire.APIVersion + "; what answers without it is another program or a proxy.",
 			},
 			Components: &huma.Components{
 				SecuritySchemes: map[string]*huma.SecurityScheme{"bearer": {Type: "http", Scheme: "bearer"}},

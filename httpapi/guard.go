@@ -42,6 +42,7 @@ func (a *api) handler() http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		h.Set("Cache-Control", "no-store")
+		h.Set(wire.APIHeader, wire.APIVersion)
 		if a.legacy != nil && legacy.Serves(r.URL.Path) { // it has doors and words of its own, and asks for the same tokens
 			a.legacy.ServeHTTP(out, r)
 			return

@@ -141,7 +141,7 @@ func (a *api) registerJobs() {
 		RequestBody: put.RequestBody,
 	}, a.putJob)
 	put.describe(definition, true, "application/json")
-	patch := newBody("A JSON merge patch (RFC 7396) of the job. A trigger whose kind changes keeps its zone, start and end where the new kind has them; a task whose kind changes is replaced whole. An interval that is given a start loses its anchor. Another zone of a trigger made of others is that of its parts which lived in the old one, too; except and only take it as well.")
+	patch := newBody("A JSON merge patch (RFC 7396) of the job. A trigger whose kind changes keeps its zone, start and end where the new kind has them; a task whose kind changes is replaced whole, and a job in the pool of its kind moves to the new kind's unless executor is given. An interval that is given a start loses its anchor. Another zone of a trigger made of others is that of its parts which lived in the old one, too; except and only take it as well.")
 	register(a, huma.Operation{
 		OperationID: "patch-job", Method: http.MethodPatch, Path: jobPath, Summary: "Change parts of a job's definition", Tags: []string{"jobs"},
 		RequestBody: patch.RequestBody,

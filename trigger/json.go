@@ -3,6 +3,7 @@ package trigger
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -121,7 +122,11 @@ func DecodeInterval(data []byte) (ruqi.Trigger, error) {
 	text, given := d.Need("every")
 	every, err := duration.Parse(text)
 	if err != nil && given {
-		d.faults.Add("/every", text, "%v%s", err, inShort(text))
+		why, short := err.Error(), inShort(text)
+		if short != "" {
+			why, _, _ = strings.Cut(why, "; did you mean ") // it reads more words than a plain length does
+		}
+		d.faults.Add("/every", text, "%s%s", why, short)
 	}
 	t := newInterval(max(every, 0), IntervalOptions{
 		Zone: d.zone(), StartText: d.text("start"), EndText: d.text("end"),

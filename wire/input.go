@@ -10,6 +10,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/object"
+	"github.com/ruqi-dev/ruqi/internal/text"
 )
 
 // DecodeNew reads a job that is to be added: its definition, and "state", which may
@@ -25,9 +26,10 @@ func DecodeNew(registry *ruqi.Registry, data []byte) (ruqi.JobSpec, error) {
 	var state ruqi.JobState
 	if raw, given := shown["state"]; given {
 		if err := json.Unmarshal(raw, &state); err != nil || state != "" && state != ruqi.JobActive && state != ruqi.JobPaused {
-			faults.Add("/state", string(raw), "a job is added in one of two states; %s", Accepted(ruqi.JobActive, ruqi.JobPaused))
+			faults.Add("/state", string(raw), "a job is added in one of two states, and %s is none of them; %s", text.Cut(string(raw), mostShown), Instead(state, ruqi.JobActive, ruqi.JobPaused))
 		}
 	}
+	definition = refuseUnknown(definition, &faults)
 	spec, err := registry.DecodeJob(join(definition))
 	faults.Merge("", err)
 	if slices.ContainsFunc(definition, func(m object.Member) bool { return m.Name == "id" && string(m.Value) == `""` }) {
@@ -37,6 +39,23 @@ func DecodeNew(registry *ruqi.Registry, data []byte) (ruqi.JobSpec, error) {
 	spec.Paused = state == ruqi.JobPaused
 	needParts(definition, &faults)
 	return spec, faults.Err()
+}
+
+// mostShown is how much of a wrong value is shown in a message.
+const mostShown = 60 // bytes
+
+// newMembers are those of a job that is to be added.
+var newMembers = []string{"id", "name", "description", "trigger", "task", "executor", "priority", "labels", "tags", "params", "policy", "state"}
+
+// refuseUnknown takes away what is no member of a new job. The library would refuse it, too, but knows no state.
+func refuseUnknown(definition []object.Member, faults *ruqi.Faults) []object.Member {
+	return slices.DeleteFunc(definition, func(m object.Member) bool {
+		unknown := !slices.Contains(newMembers, m.Name)
+		if unknown {
+			faults.Add(object.Pointer(m.Name), string(m.Value), "unknown member; %s", Instead(m.Name, newMembers...))
+		}
+		return unknown
+	})
 }
 
 // DecodeDefinition reads the new definition of the job with that id. Read-only
@@ -72,8 +91,9 @@ func needParts(definition []object.Member, faults *ruqi.Faults) {
 }
 
 // Patch returns the job's definition with a JSON merge patch (RFC 7396) laid over
-// its shape. Three things are our own: a trigger or task whose kind changes is replaced
-// whole, since members of one kind mean nothing in another; a new zone of a trigger that is made of others is that of its parts
+// its shape. Four things are our own: a trigger or task whose kind changes is replaced
+// whole, since members of one kind mean nothing in another; a job in the pool of its task's kind moves with the kind to the other's, unless the patch
+// names a pool; a new zone of a trigger that is made of others is that of its parts
 // which lived in the old one, too; and a read-only member that the patch would change is refused rather than passed over. A patch is laid over what its sender has been shown: of a task that it changes,
 // secrets that it does not give are masked in the definition returned.
 func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, error) {
@@ -105,6 +125,7 @@ func Patch(registry *ruqi.Registry, job ruqi.Job, patch []byte) (ruqi.JobSpec, e
 		return ruqi.JobSpec{}, err
 	}
 	settle(before, change)
+	settlePool(registry, &job, before, change)
 	for _, name := range readOnly {
 		if value, given := change[name]; given {
 			if was, now := compact(before[name]), compact(value); was != now {
@@ -176,6 +197,19 @@ func settle(before, change map[string]any) {
 		if words, ok := want["text"].(string); part == "trigger" && ok && slices.Contains(strings.Fields(strings.ToLower(words)), "until") {
 			delete(old, "end")
 		}
+	}
+}
+
+// settlePool takes the pool of the old kind from a job whose task becomes one of another kind, so that it gets the new kind's: unless one is
+// given, or the job had one that was chosen for it.
+func settlePool(registry *ruqi.Registry, job *ruqi.Job, before, change map[string]any) {
+	want, _ := change["task"].(map[string]any)
+	kind, given := want["kind"].(string)
+	if _, chosen := change["executor"]; !given || chosen || job.Task == nil || kind == job.Task.Kind() {
+		return
+	}
+	if executor, known := registry.Executor(job.Task.Kind()); known && job.Executor == executor.Pool() {
+		delete(before, "executor")
 	}
 }
 

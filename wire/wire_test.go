@@ -249,6 +249,25 @@ func TestAPatchLeavesAloneWhatItDoesNotName(t *testing.T) {
 	}
 }
 
+// A pool that a job has because of its task is its task's; one that was chosen stays chosen.
+func TestAPatchToAnotherKindOfTaskTakesItsPool(t *testing.T) {
+	for name, c := range map[string]struct{ pool, patch, want string }{
+		"the pool of the kind that was": {"command", `{"task":{"kind":"func","name":"x"}}`, ""},
+		"a pool of its own":             {"heavy", `{"task":{"kind":"func","name":"x"}}`, "heavy"},
+		"a pool that is given":          {"command", `{"task":{"kind":"func","name":"x"},"executor":"command"}`, "command"},
+		"another that is given":         {"command", `{"task":{"kind":"func","name":"x"},"executor":"heavy"}`, "heavy"},
+		"the same kind":                 {"command", `{"task":{"kind":"command","env":{"A":"1"}}}`, "command"},
+		"no task":                       {"command", `{"priority":7}`, "command"},
+	} {
+		job := full(t)
+		job.Executor = c.pool
+		spec, err := wire.Patch(newRegistry(), job, []byte(c.patch))
+		if err != nil || spec.Executor != c.want {
+			t.Errorf("%s: pool %q, want %q, %v", name, spec.Executor, c.want, err)
+		}
+	}
+}
+
 func TestABodyIsOneObjectOfWholeCharacters(t *testing.T) {
 	registry := newRegistry()
 	job := full(t)

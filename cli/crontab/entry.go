@@ -72,10 +72,32 @@ func userName(word string) bool { return len(word) <= mostUser && userPattern.Ma
 // plainUsers are names of users on any Unix that are names of no program.
 var plainUsers = []string{"root", "www-data", "nobody", "wwwrun", "_www", "apache", "munin", "smmsp", "logcheck", "Debian-exim", "amavis"}
 
-// systemUser returns, with its line, the first name in word 6 that can only be a user's: a well-known one, or one that stands before what
-// begins a command of the shell; empty: there is none.
+// programs are those that crontabs start without a path, and that are no user's name where they stand before arguments.
+var programs = []string{
+	"awk", "cat", "certbot", "chmod", "chown", "cp", "curl", "date", "df", "docker", "du", "echo", "find", "git", "grep", "gzip", "java", "kill", "ln", "logger", "ls", "make",
+	"mkdir", "mv", "mysqldump", "node", "npm", "perl", "pg_dump", "php", "pkill", "printf", "ps", "psql", "python", "python2", "python3", "rm", "rsync", "ruby", "run-parts",
+	"scp", "sed", "service", "ssh", "sqlite3", "systemctl", "tail", "tar", "tee", "touch", "wget", "xargs",
+}
+
+// namesUser reports whether word 6 of a line can only be a user's name: a well-known one, or one that stands before what begins a
+// command of the shell.
+func (e *entry) namesUser() bool {
+	word, rest, _ := cutBlank(e.command)
+	second, more, _ := cutBlank(rest)
+	begins := more != "" && slices.Contains([]string{"[", "[[", "cd", "if"}, second) && !slices.Contains(carriers, word) && !slices.Contains(programs, word)
+	return userName(word) && (rest != "" && slices.Contains(plainUsers, word) || begins)
+}
+
+// namesNone reports whether word 6 of a line can be no user's name before a command.
+func (e *entry) namesNone() bool {
+	word, rest, _ := cutBlank(e.command)
+	return rest == "" || !userName(word) || strings.HasPrefix(rest, "-") || slices.Contains(carriers, word) || slices.Contains(quiet, word) || slices.Contains(programs, word)
+}
+
+// systemUser returns, with its line, the first name in word 6 that can only be a user's, of a table most of whose lines that tell have one;
+// empty: it is no system table.
 func systemUser(text string) string {
-	n := 0
+	n, named, none, first := 0, 0, 0, ""
 	for line := range strings.Lines(text) {
 		n++
 		line = strings.TrimLeft(strings.TrimRight(line, "\r\n"+blanks), blanks)
@@ -83,17 +105,21 @@ func systemUser(text string) string {
 			continue
 		}
 		e, fault := readEntry(line, false)
-		if fault != "" {
-			continue
-		}
-		word, rest, _ := cutBlank(e.command)
-		second, more, _ := cutBlank(rest)
-		begins := more != "" && slices.Contains([]string{"[", "[[", "cd", "if"}, second) && !slices.Contains(carriers, word) && !slices.Contains([]string{"echo", "printf", "logger"}, word)
-		if userName(word) && (rest != "" && slices.Contains(plainUsers, word) || begins) {
-			return fmt.Sprintf("line %d (%s)", n, word)
+		switch {
+		case fault != "":
+		case e.namesUser():
+			if named++; first == "" {
+				word, _, _ := cutBlank(e.command)
+				first = fmt.Sprintf("line %d (%s)", n, word)
+			}
+		case e.namesNone():
+			none++
 		}
 	}
-	return ""
+	if named <= none {
+		return ""
+	}
+	return first
 }
 
 // percent parts what stands after the times at the first bare %, as cron does: before it is the command, in which \% is %; after it

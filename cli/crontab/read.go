@@ -344,6 +344,9 @@ func (r *reader) checkUser(e *entry) string {
 	if r.hint != "" {
 		return fmt.Sprintf("word 6, %q, stands where %s names a user: this is a system table; --system reads it as one", word, r.hint)
 	}
+	if e.namesUser() {
+		return fmt.Sprintf("word 6, %q, is the name of a user, which a line has in a system table alone; other lines here have none: take it out, or read the table with --system if it is one", word)
+	}
 	if r.IsUser != nil && r.IsUser(word) {
 		r.note("word 6, %q, is a user of this host, and is taken as the program; --system reads a table whose lines name their user", word)
 	}

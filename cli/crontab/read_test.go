@@ -118,6 +118,14 @@ func TestASystemTableReadAsAUsersIsToldApart(t *testing.T) {
 	if len(r.Jobs) != 6 || len(r.Notes) > 0 {
 		t.Errorf("%d jobs, %v, %v", len(r.Jobs), r.Faults, r.Notes)
 	}
+	r = crontab.Read([]byte("1 5 * * * /bin/a\n2 5 * * * echo hi\n3 5 * * * www-data -x\n4 5 * * * git pull\n5 5 * * * find /tmp -delete\n6 5 * * * ann x\n"), crontab.Options{})
+	if len(r.Jobs) != 5 || len(r.Faults) != 1 || r.Faults[0].Line != 3 || !strings.Contains(r.Faults[0].Text, `"www-data", is the name of a user`) || !strings.Contains(r.Faults[0].Text, "--system") {
+		t.Errorf("one line of a system table in a user's: %d jobs, %v", len(r.Jobs), r.Faults)
+	}
+	r = crontab.Read([]byte("1 5 * * * root /bin/a\n2 5 * * * backup /bin/b\n3 5 * * * www-data cd / && x\n4 5 * * * /bin/c\n"), crontab.Options{})
+	if len(r.Jobs) != 1 || len(r.Faults) != 3 {
+		t.Errorf("one line of a user's table in a system table: %d jobs, %v", len(r.Jobs), r.Faults)
+	}
 	r = crontab.Read([]byte("0 5 * * * bob x y\n0 5 * * * bob\n0 5 * * * ann x\n"), crontab.Options{IsUser: func(name string) bool { return name == "bob" }})
 	if len(r.Jobs) != 3 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0].Text, "is a user of this host") || !strings.Contains(r.Notes[0].Text, "--system") {
 		t.Errorf("a user that the host knows: %v", r.Notes)

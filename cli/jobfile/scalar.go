@@ -33,6 +33,8 @@ var (
 	words = []string{"yes", "no", "on", "off"}
 	// reserved is a sign that cannot begin a plain text, at the beginning of a value.
 	reserved = regexp.MustCompile("(?:^|[:,\\[{-])[ \t]*([*@%`])")
+	// lengthWanted is what is said where a length of time is to stand.
+	lengthWanted = regexp.MustCompile(`^not a text such as "[0-9]+s"$`)
 	// longest is how much of a scalar is kept to be told of.
 	longest = 40
 )
@@ -102,6 +104,8 @@ func (d *Document) said(pointer, message string) string {
 	wants := func(what string) bool { return strings.HasPrefix(message, "not "+what) }
 	switch {
 	case p.source == "":
+	case p.kind == number && jsonNumber.MatchString(p.source) && lengthWanted.MatchString(message):
+		return fmt.Sprintf("; %s was read as a number, which has no unit: write %ss for seconds", p.source, p.source)
 	case p.kind == number && wants("a text"):
 		return fmt.Sprintf("; %s was read as a number, in quotes, \"%s\", it is a text", p.source, p.source)
 	case p.kind == truth && wants("a text"):

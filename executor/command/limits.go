@@ -1,7 +1,6 @@
 package command
 
 import (
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -119,7 +118,7 @@ func (t *Task) checkStart(faults *ruqi.Faults) {
 		}
 	}
 	if t.nice < 0 || t.nice > mostNice {
-		faults.Add("/nice", strconv.Itoa(t.nice), "out of range (0-%d)", mostNice)
+		faults.Add("/nice", strconv.Itoa(t.nice), "out of range (0-%d): %d", mostNice, t.nice)
 	}
 	t.limits.check(faults)
 }
@@ -130,8 +129,6 @@ func validUser(name string) bool {
 	return len(name) <= mostUser && strings.IndexFunc(name, func(r rune) bool { return !plain(r) }) < 0
 }
 
-var errUmask = errors.New(`not a umask in octal digits such as "022"`)
-
 // parseUmask returns the mask in three octal digits; empty stays empty.
 func parseUmask(text string) (string, error) {
 	if text == "" {
@@ -139,7 +136,7 @@ func parseUmask(text string) (string, error) {
 	}
 	mask, err := strconv.ParseUint(text, 8, 16)
 	if err != nil || len(text) > maskDigits+1 || mask > mostMask {
-		return "", errUmask
+		return "", fmt.Errorf(`%q is not a umask in octal digits such as "022"`, text)
 	}
 	return fmt.Sprintf("%0*o", maskDigits, mask), nil
 }

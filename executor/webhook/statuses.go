@@ -17,6 +17,9 @@ func parseStatuses(text string) ([]statuses, error) {
 		part = strings.TrimSpace(part)
 		low, high, isRange := strings.Cut(part, "-")
 		if class, found := strings.CutSuffix(strings.ToLower(part), "xx"); found {
+			if _, err := status(class + "00"); err != nil {
+				return nil, noStatus(part)
+			}
 			low, high, isRange = class+"00", class+"99", true
 		}
 		if !isRange {
@@ -42,9 +45,13 @@ func parseStatuses(text string) ([]statuses, error) {
 func status(text string) (int, error) {
 	n, err := strconv.Atoi(text)
 	if err != nil || len(text) != 3 || n < 200 || n > 599 {
-		return 0, fmt.Errorf("%q is no status from 200 to 599, nor a class such as 2xx", text)
+		return 0, noStatus(text)
 	}
 	return n, nil
+}
+
+func noStatus(text string) error {
+	return fmt.Errorf("%q is no status from 200 to 599, nor a class such as 2xx", text)
 }
 
 // expects reports whether a status counts as success.

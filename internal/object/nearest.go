@@ -18,6 +18,20 @@ func DidYouMean[A, B ~string](wrong A, known ...B) string {
 			return `; did you mean "` + string(known[i]) + `"?`
 		}
 	}
+	if begun := strings.IndexFunc(lower, func(r rune) bool { return r < 'a' || r > 'z' }) < 0 && len(lower) >= 3; begun { // cancel is cancel_running
+		at := -1
+		for i, name := range names {
+			if strings.HasPrefix(name, lower+"_") {
+				if at >= 0 {
+					return ""
+				}
+				at = i
+			}
+		}
+		if at >= 0 {
+			return `; did you mean "` + string(known[at]) + `"?`
+		}
+	}
 	return ""
 }
 
