@@ -143,7 +143,9 @@ func (s *Scheduler) claim(ctx context.Context) (claimed Claimed, started []*acti
 		return Claimed{}, nil, nil, context.Cause(ctx)
 	}
 	owner := s.lease.owner()
-	request := ClaimRequest{Owner: owner, Needs: *s.needs.Load(), Except: append(s.unread.ids(), s.outage.aside()...), Limit: claimLimit}
+	s.finished.forget()
+	s.stillEnding()
+	request := ClaimRequest{Owner: owner, Needs: *s.needs.Load(), Except: slices.Concat(s.unread.ids(), s.outage.aside(), s.ending), Limit: claimLimit}
 	if s.mayStart() {
 		request.Slots = s.runs.free()
 	}
@@ -181,13 +183,21 @@ func (s *Scheduler) claim(ctx context.Context) (claimed Claimed, started []*acti
 		s.follower.ask(decided.outdated)
 		decided.waits = append(decided.waits, decided.outdated...)
 	}
-	passed = slices.AppendSeq(slices.Clone(decided.waits), maps.Keys(decided.broken))
+	passed = slices.AppendSeq(slices.Concat(decided.waits, decided.ending), maps.Keys(decided.broken))
 	if s.outage.on {
 		s.outage.on, s.outage.upTo, s.outage.over = false, claimed.Now, time.Now().Add(settleFor)
 	}
-	s.aside.Store(s.outage.wait(decided.waits))
+	aside := s.outage.wait(decided.waits)
+	switch {
+	case len(decided.ending) > 0:
+		aside = newAside
+	case len(s.ending) > 0:
+		aside = max(aside, someAside)
+	}
+	s.aside.Store(aside)
+	s.ending = append(s.ending, decided.ending...)
 	full := filled(request.Slots, &claimed)
-	s.blocked.Store(claimed.Next != nil && !claimed.Next.After(claimed.Now) && (full || len(claimed.Jobs) == 0))
+	s.blocked.Store(len(s.ending) > 0 || claimed.Next != nil && !claimed.Next.After(claimed.Now) && (full || len(claimed.Jobs) == 0))
 	s.looks.note(claimed.Now, claimed.Next)
 	jump := s.watch.see(&clocks{store: claimed.Now, asked: asked, answered: time.Now()})
 	s.holdRescues(jump)
@@ -205,6 +215,15 @@ func (s *Scheduler) claim(ctx context.Context) (claimed Claimed, started []*acti
 		s.cancelAsked(ctx, claimed.Cancel)
 	}
 	return claimed, started, passed, nil
+}
+
+// stillEnding forgets the jobs that wait for the ends of runs which have been written by now.
+func (s *Scheduler) stillEnding() {
+	if len(s.ending) == 0 {
+		return
+	}
+	unwritten := s.unwritten()
+	s.ending = slices.DeleteFunc(s.ending, func(id string) bool { return unwritten[id] == 0 })
 }
 
 // emitFinished tells of the plans that ended their jobs, as far as they have landed: the store may have refused one, or have begun anew
@@ -323,6 +342,7 @@ type decisions struct {
 	finished []Plan           // those that end their job
 	broken   map[string]error // jobs that cannot be read, or break their law
 	waits    []string         // jobs at their limit that an outage may have left so
+	ending   []string         // jobs at their limit by runs that have ended here
 	outdated []string         // jobs whose next time was found by other calendars than this instance knows
 }
 
@@ -335,13 +355,22 @@ const planRows = 20_000
 func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int, unsettled time.Time) decisions {
 	free := maps.Clone(slots)
 	d := decisions{plans: make([]Plan, 0, len(due))}
+	var unwritten map[string]int // made when one is asked for
 	begin, rows := time.Now(), 0
 	for i := range due {
 		if i > 0 && (time.Since(begin) > walkPatience || rows >= planRows) { // the rest is for the next claim
 			break
 		}
-		job := &due[i].Job
-		plan, taken, ok, err := s.planSafely(now, due[i], free[job.Pool], unsettled)
+		job, upTo, ending := &due[i].Job, unsettled, false
+		if due[i].Active >= job.MaxInstances {
+			if unwritten == nil {
+				unwritten = s.unwritten()
+			}
+			if n := unwritten[job.ID]; n > 0 && due[i].Active-n < job.MaxInstances { // its fires wait for these ends
+				upTo, ending = now, true
+			}
+		}
+		plan, taken, ok, err := s.planSafely(now, due[i], free[job.Pool], upTo)
 		if errors.Is(err, errOutdated) {
 			d.outdated = append(d.outdated, job.ID)
 			continue
@@ -354,7 +383,11 @@ func (s *Scheduler) decide(now time.Time, due []Due, slots map[string]int, unset
 			continue
 		}
 		if !ok {
-			if free[job.Pool] > 0 && !unsettled.IsZero() {
+			switch {
+			case free[job.Pool] <= 0:
+			case ending:
+				d.ending = append(d.ending, job.ID)
+			case !unsettled.IsZero():
 				d.waits = append(d.waits, job.ID)
 			}
 			continue

@@ -317,8 +317,9 @@ func (a *activeRun) execute() {
 func (a *activeRun) call() (result Result) {
 	defer func() {
 		if p := recover(); p != nil {
+			byItself := result.ByItself || a.ctx.Err() == nil
 			fmt.Fprintf(&a.output, "panic: %v\n\n%s", p, debug.Stack())
-			result = Result{Err: fmt.Errorf("panic: %v", p)}
+			result = Result{Err: fmt.Errorf("panic: %v", p), ByItself: byItself}
 		}
 	}()
 	executor, ok := a.s.registry.Executor(a.spec.Task.Kind())
@@ -326,6 +327,7 @@ func (a *activeRun) call() (result Result) {
 		return Result{Err: fmt.Errorf("no executor for tasks of kind %q", a.spec.Task.Kind())}
 	}
 	result = executor.Execute(a.ctx, a.spec.Task, Execution{Run: a.run, Output: &a.output, KillGrace: a.spec.Policy.KillGrace, Hard: a.s.hard, Reporter: &a.report})
+	result.ByItself = result.ByItself || a.ctx.Err() == nil // what ends it from here on comes too late
 	result.Err = plain(result.Err)
 	return result
 }
@@ -376,7 +378,7 @@ func (a *activeRun) end(result *Result) {
 		a.timeout.Stop()
 	}
 	e := &a.ending
-	e.state, e.reason = a.outcome(result.Err)
+	e.state, e.reason = a.outcome(result)
 	if result.Note != "" {
 		e.reason = joinReason(e.reason, result.Note)
 	}
@@ -399,9 +401,13 @@ func (a *activeRun) end(result *Result) {
 }
 
 // outcome is the state a run ends in, and why. What ended its context comes before
-// what the task made of that.
-func (a *activeRun) outcome(err error) (RunState, string) {
-	switch cause := context.Cause(a.ctx); {
+// what the task made of that, but not before an end that the task had come to by itself.
+func (a *activeRun) outcome(result *Result) (RunState, string) {
+	err, cause := result.Err, context.Cause(a.ctx)
+	if result.ByItself {
+		cause = nil
+	}
+	switch {
 	case cause == nil && (err == nil || errors.Is(err, Finish)):
 		return RunSucceeded, ""
 	case cause == nil:

@@ -54,7 +54,7 @@ type Executor interface {
 	// Execute runs the task to its end and reports how it ended. It is called by
 	// many goroutines at once. When ctx ends (cancel, timeout, shutdown; see
 	// context.Cause) it asks the task to stop, gives it execution.KillGrace, then ends it
-	// by force, with everything the task started, and returns; when execution.Hard is closed it does not wait for the grace. It never returns
+	// by force, with everything the task started, and returns (a task that has ended by itself by then is left as it ended, see Result.ByItself); when execution.Hard is closed it does not wait for the grace. It never returns
 	// while something it started still writes to execution.Output. A panic of the task is a
 	// failed run; a panic of Execute itself is recovered by the engine.
 	Execute(ctx context.Context, task Task, execution Execution) Result
@@ -113,6 +113,10 @@ type Result struct {
 	// Err is nil for success. Its text is the run's reason. An error that wraps Finish is a
 	// success that ends the job.
 	Err error
+	// ByItself says that the task had ended by itself before anything asked it to, though the context may have ended since, while Execute
+	// put things in order. Then Err counts, and the context's cause does not. Where the context is alive when Execute
+	// returns, the engine knows that without being told.
+	ByItself bool
 	// ExitCode and Signal say how a process ended.
 	ExitCode *int
 	Signal   string

@@ -10,12 +10,13 @@ import (
 // A finishQueue holds ends until they are written. It grows while the store does not
 // answer; claims stop at maxFinished.
 type finishQueue struct {
-	mu      sync.Mutex // guards waiting, writing, later, bytes
+	mu      sync.Mutex // guards waiting, writing, later, past, bytes
 	waiting []*activeRun
 	writing []*activeRun
-	later   []*activeRun  // those that something else than the store holds up
-	bytes   int64         // of output and results that wait with them
-	kicks   chan struct{} // capacity 1
+	later   []*activeRun   // those that something else than the store holds up
+	past    [][]*activeRun // written since the last claim began: it may have counted them as active before
+	bytes   int64          // of output and results that wait with them
+	kicks   chan struct{}  // capacity 1
 	empty   signal
 }
 
@@ -76,6 +77,7 @@ func (q *finishQueue) take(most int) []*activeRun {
 
 func (q *finishQueue) wrote() {
 	q.mu.Lock()
+	q.past = append(q.past, q.writing)
 	q.writing = nil
 	if q.bytes > 0 { // mostly nothing waits but the ends themselves
 		q.bytes = 0
@@ -115,6 +117,43 @@ func (q *finishQueue) ids() map[int64]bool {
 		ids[f.run.ID] = true
 	}
 	return ids
+}
+
+// forget is called when a claim begins: what was written before, it does not count.
+func (q *finishQueue) forget() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.past = nil
+}
+
+// each calls a function with every end that a claim may not know of.
+func (q *finishQueue) each(call func(*activeRun)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, batch := range append([][]*activeRun{q.waiting, q.writing, q.later}, q.past...) {
+		for _, f := range batch {
+			call(f)
+		}
+	}
+}
+
+// unwritten counts by job the runs that have ended here, and that a claim may count as active all the same: their ends are on their way to
+// the store, or came there since the claim began.
+func (s *Scheduler) unwritten() map[string]int {
+	jobs, seen := map[string]int{}, map[*activeRun]bool{}
+	count := func(a *activeRun) {
+		if !seen[a] {
+			seen[a] = true
+			jobs[a.run.JobID]++
+		}
+	}
+	for _, a := range s.runs.all() { // first, see inHand
+		if a.ended.Load() {
+			count(a)
+		}
+	}
+	s.finished.each(count)
+	return jobs
 }
 
 // drain waits until everything is written, or ctx ends, and returns how many are not.

@@ -45,7 +45,8 @@ type Scheduler struct {
 	claiming  chan struct{} // holds one token while a claim is made and its runs are registered
 	outage    outage        // what claims know of it; under claiming
 	setBack   bool          // the clock was, and not all has been brought in line with it yet; under claiming
-	aside     atomic.Int32  // what the last claim left aside for it
+	aside     atomic.Int32  // what the last claim left aside
+	ending    []string      // jobs whose fires wait for ends of this instance that are not written; guarded by claiming
 	doubt     atomic.Bool   // a claim failed in a way that may have happened in the store all the same
 	writing   chan struct{} // holds one token while output is on its way to the store
 	lifecycle sync.Mutex    // held by Start, Shutdown and Tick while they change state; guards the next four

@@ -91,9 +91,10 @@
 //
 // The exit of the program ends the run. What the program left behind and what holds the
 // pipe is given 250 ms after its last byte, and 2 s in all, to write; then the pipe is
-// closed. It is not ended, but the result's note counts it.
+// closed. It is not ended, but the result's note counts it. A context that ends in that time comes too late: the result
+// is that of the exit, and says so by ByItself.
 //
-// When the context ends, the whole process group is sent SIGTERM (and SIGCONT, since a
+// When the context ends before the program, the whole process group is sent SIGTERM (and SIGCONT, since a
 // stopped process hears nothing), then SIGKILL once the grace is over, or at once when the execution's Hard is closed,
 // whatever is left of the grace. On Linux, those
 // descendants that left the group are sent the same: they are found in /proc by their

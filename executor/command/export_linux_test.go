@@ -12,6 +12,9 @@ var (
 	RemoveGroup = removeGroup
 )
 
+// HasExited looks whether a child that was not reaped has ended.
+func HasExited(pid int) bool { return hasExited(pid) }
+
 // MembersOf returns the ids of the processes in a directory that stands for a group.
 func MembersOf(dir string) map[int]bool { return membersOf(dir) }
 

@@ -3,6 +3,7 @@ package command
 import (
 	"os"
 	"syscall"
+	"unsafe"
 )
 
 const rssUnit = 1 << 10 // getrusage(2) of Linux counts KiB
@@ -29,16 +30,17 @@ func pipe() (read, write *os.File, err error) {
 	return pipeFiles(fds)
 }
 
+// The arguments of waitid(2) to wait for the end of one process and leave it as it is.
+const (
+	byPid   = 1 // P_PID
+	leaveIt = syscall.WEXITED | syscall.WNOWAIT
+)
+
 // reap waits for the exit and takes the state. The wait itself leaves the process as it is, so that its
 // id is free for others only once reaped is set.
 func (p *process) reap() (*os.ProcessState, error) {
-	const (
-		byPid   = 1 // P_PID of waitid(2)
-		exited  = syscall.WEXITED
-		leaveIt = syscall.WNOWAIT
-	)
 	for {
-		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, byPid, uintptr(p.Pid), 0, exited|leaveIt, 0, 0)
+		_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, byPid, uintptr(p.Pid), 0, leaveIt, 0, 0)
 		if errno != syscall.EINTR {
 			break // an error shows itself in Wait
 		}
@@ -50,4 +52,14 @@ func (p *process) reap() (*os.ProcessState, error) {
 	p.reaped = true
 	close(p.exited)
 	return state, err
+}
+
+// hasExited looks whether a child that was not reaped has ended.
+func hasExited(pid int) bool {
+	var info struct { // siginfo_t, 128 bytes everywhere
+		signal int32 // 0: it has not
+		_      [31]int32
+	}
+	_, _, errno := syscall.Syscall6(syscall.SYS_WAITID, byPid, uintptr(pid), uintptr(unsafe.Pointer(&info)), leaveIt|syscall.WNOHANG, 0, 0)
+	return errno == 0 && info.signal != 0
 }

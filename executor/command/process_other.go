@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
@@ -38,6 +39,12 @@ func (e *Executor) run(ctx context.Context, t *Task, _ *account, environ []strin
 	cmd := exec.CommandContext(ctx, path)
 	cmd.Args = argv
 	cmd.Env, cmd.Dir, cmd.WaitDelay = environ, t.dir, drain
+	var killed atomic.Bool
+	cmd.Cancel = func() error {
+		err := cmd.Process.Kill() // fails when it has ended by itself
+		killed.Store(err == nil)
+		return err
+	}
 	out := &output{to: execution.Output}
 	defer out.close()
 	cmd.Stdout, cmd.Stderr = out, out
@@ -51,7 +58,7 @@ func (e *Executor) run(ctx context.Context, t *Task, _ *account, environ []strin
 		return ruqi.Result{Err: fmt.Errorf("not started: %s: %w", t.what(), bare(err))}
 	}
 	err = cmd.Wait()
-	result := ruqi.Result{CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	result := ruqi.Result{CPU: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), ByItself: !killed.Load()}
 	code := cmd.ProcessState.ExitCode()
 	if code >= 0 {
 		result.ExitCode = &code

@@ -41,6 +41,7 @@ type process struct {
 	exited chan struct{} // closed once reaped
 
 	stopped chan struct{} // closed by stop once all is ended
+	asked   bool          // stop came before the program's own end; valid once stopped
 	grace   time.Duration
 	hard    <-chan struct{} // closed: the grace is over; nil: never
 }
@@ -81,8 +82,10 @@ func (e *Executor) run(ctx context.Context, t *Task, who *account, environ []str
 	lacking := gate.pass(p.Pid)
 	state, err := p.reap()
 	runtime.UnlockOSThread()
-	if !unwatch() {
+	byItself := unwatch() // from here on the context's end comes too late
+	if !byItself {
 		<-p.stopped
+		byItself = !p.asked
 	}
 	held := out.drain()
 	in.close()
@@ -94,6 +97,7 @@ func (e *Executor) run(ctx context.Context, t *Task, who *account, environ []str
 		return ruqi.Result{Err: t.lackError(lacking, path, who)}
 	}
 	result := resultOf(state)
+	result.ByItself = byItself
 	result.MaxRSS = max(result.MaxRSS, p.peak)
 	notes := l.group.notes(t.limits)
 	if held || p.groupAlive() || l.group.populated() {
@@ -194,14 +198,19 @@ func (p *process) groupAlive() bool {
 	return !p.gone.Load()
 }
 
-// stop ends everything that the program started: politely, then, once the grace is over or hard is closed, by force.
+// stop ends everything that the program started: politely, then, once the grace is over or hard is closed, by force. When the program has ended
+// by itself already, what it left stays.
 func (p *process) stop() {
 	defer close(p.stopped)
 	grace := time.NewTimer(p.grace)
 	defer grace.Stop()
 
-	orphans.stopping(p.Pid)
 	p.mu.Lock()
+	if p.asked = !p.reaped && !hasExited(p.Pid); !p.asked {
+		p.mu.Unlock()
+		return
+	}
+	orphans.stopping(p.Pid)
 	tree := newTree(p.Pid, p.mark, p.reaped, p.group)
 	p.signalGroup(syscall.SIGTERM)
 	p.signalGroup(syscall.SIGCONT) // a stopped process hears TERM only when it goes on

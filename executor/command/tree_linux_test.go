@@ -174,3 +174,32 @@ func adopt() int {
 	}
 	return 0
 }
+
+// A program that has ended and was not reaped is told from one that runs.
+func TestAnExitIsSeenBeforeItIsReaped(t *testing.T) {
+	start := func(argv ...string) *exec.Cmd {
+		cmd := exec.Command(argv[0], argv[1:]...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	long, short := start("sleep", "300"), start("true")
+	for deadline := time.Now().Add(bound); alive(short.Process.Pid); {
+		if time.Now().After(deadline) {
+			t.Fatal("it does not end")
+		}
+	}
+	for range 2 { // to look changes nothing
+		if !command.HasExited(short.Process.Pid) || command.HasExited(long.Process.Pid) {
+			t.Error("the one that ended was not seen, or the other was")
+		}
+	}
+	if err := short.Wait(); err != nil || command.HasExited(short.Process.Pid) {
+		t.Errorf("it was reaped with %v, and is seen still", err)
+	}
+	if err := long.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	_ = long.Wait() // killed
+}

@@ -230,3 +230,38 @@ func leavesNothing(t *testing.T, e *command.Executor) {
 		t.Errorf("children are left: %q", left)
 	}
 }
+
+// What comes while the pipe is read for what others still write changes nothing: the program has ended, and what it left is left.
+func TestAContextThatEndsAfterTheProgramEndsNothing(t *testing.T) {
+	for _, code := range []int{0, 3} {
+		// The child goes on writing, so that the pipe is read for as long as that may take.
+		script := fmt.Sprintf(`(trap "" PIPE; while :; do echo x; sleep 0.05; done) & echo $!; echo $$; echo ready; exit %d`, code)
+		for range 5 {
+			s := begin(t, command.New(command.Options{}), command.Shell(script), ruqi.Execution{})
+			all := pids(t, s.output.await(t, "ready"))
+			for deadline := time.Now().Add(bound); alive(all[1]); {
+				if time.Now().After(deadline) {
+					t.Fatal("the program has not ended")
+				}
+			}
+			var late bool
+			select {
+			case <-s.done: // this machine was too slow: once more
+				late = true
+			default:
+				s.end(errStop)
+			}
+			s.wait(t).exited(t, code)
+			if !s.result.ByItself || (s.result.Err != nil) != (code != 0) || !strings.HasPrefix(s.result.Note, "left ") {
+				t.Errorf("the end is %+v", s.result)
+			}
+			if !alive(all[0]) {
+				t.Error("what was left behind was killed")
+			}
+			syscall.Kill(-all[1], syscall.SIGKILL)
+			if !late {
+				break
+			}
+		}
+	}
+}

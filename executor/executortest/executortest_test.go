@@ -155,6 +155,7 @@ func (m *model) Execute(ctx context.Context, task ruqi.Task, execution ruqi.Exec
 		panic("step")
 	case "wait":
 		<-ended
+		return ruqi.Result{Err: context.Cause(ctx), ByItself: m.plant == "by itself"}
 	case "chat":
 		tick := time.NewTicker(time.Millisecond)
 		if m.plant != "late writes" {
@@ -244,6 +245,7 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		"panic":                "panic",
 		"one output":           "concurrent",
 		"deaf":                 "cancel",
+		"by itself":            "cancel",
 		"success is an error":  "success",
 		"failure is a success": "failure",
 		"late writes":          "silence",

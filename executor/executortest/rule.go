@@ -44,7 +44,7 @@ var rules = []rule{
 	{"foreign", "A task of another kind is a failed run, no panic.", tryForeign},
 	{rulePanic, "A panic of the task is a failed run.", tryPanic},
 	{"concurrent", "Execute may be called by many goroutines at once, and their outputs do not mix.", tryConcurrent},
-	{"cancel", "When its context ends Execute asks the task to end, and returns when it has, well within the grace.", tryCancel},
+	{"cancel", "When its context ends Execute asks the task to end, and returns when it has, well within the grace; the result does not say that it ended by itself.", tryCancel},
 	{"cancelled before", "Execute returns at once when its context has ended already.", tryCancelledBefore},
 	{ruleForce, "A task that does not listen has its grace, is then ended by force, and Execute returns.", tryForce},
 	{ruleHard, "When Hard is closed the grace is over: a task that does not listen is ended at once, and Execute returns.", tryHard},
@@ -312,8 +312,11 @@ func tryCancel(t Target) []string {
 		return []string{"the task ended before it was asked to: " + e.got.describe()}
 	}
 	cancel()
-	if got := e.wait(t.bound()); got.detail != "" {
+	switch got := e.wait(t.bound()); {
+	case got.detail != "":
 		return []string{got.detail + " after its context ended"}
+	case got.result.ByItself:
+		return []string{"the result says that the task ended by itself"}
 	}
 	return nil
 }

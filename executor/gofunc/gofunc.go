@@ -152,11 +152,13 @@ func (e *Executor) Execute(ctx context.Context, task ruqi.Task, execution ruqi.E
 	out := &output{to: execution.Output}
 	execution.Output = out
 	defer func() {
+		byItself := ctx.Err() == nil // what follows may take a while
 		if value := recover(); value != nil {
 			result = ruqi.Result{Err: fmt.Errorf("panic: %v", value)}
 			writeStack(out, result.Err)
 		}
 		out.close()
+		result.ByItself = byItself
 	}()
 	ctx = ruqi.WithExecution(ctx, execution)
 	if call := fn.Closure(); call != nil {

@@ -234,19 +234,19 @@ func (e *Executor) Execute(ctx context.Context, task ruqi.Task, execution ruqi.E
 		output = io.MultiWriter(execution.Output, check)
 	}
 	n, err := io.Copy(output, io.LimitReader(response.Body, maxAnswer+1))
-	note := ""
+	result := ruqi.Result{ByItself: err == nil} // the answer is all there
 	if n > maxAnswer {
-		note = "the answer is longer than 8 MiB; its rest was not read"
+		result.Note = "the answer is longer than 8 MiB; its rest was not read"
 	}
 	switch {
 	case !t.expects(response.StatusCode):
-		return ruqi.Result{Err: fmt.Errorf("status %s, expected %s", statusText(response.StatusCode), t.expect), Note: note}
+		result.Err = fmt.Errorf("status %s, expected %s", statusText(response.StatusCode), t.expect)
 	case err != nil:
-		return ruqi.Result{Err: fmt.Errorf("status %s, but the answer broke off: %w", statusText(response.StatusCode), explain(ctx, err)), Note: note}
+		result.Err = fmt.Errorf("status %s, but the answer broke off: %w", statusText(response.StatusCode), explain(ctx, err))
 	case check != nil && !check.valid():
-		return ruqi.Result{Err: fmt.Errorf("status %s, but the answer is no JSON", statusText(response.StatusCode)), Note: note}
+		result.Err = fmt.Errorf("status %s, but the answer is no JSON", statusText(response.StatusCode))
 	}
-	return ruqi.Result{Note: note}
+	return result
 }
 
 // A jsonCheck keeps what is written to it, to see whether it is JSON.

@@ -466,3 +466,39 @@ func TestATaskIsWrittenWithoutSecrets(t *testing.T) {
 		t.Errorf("a call is written %q", got)
 	}
 }
+
+// A lastWord ends a context with what is written to it.
+type lastWord struct{ end context.CancelFunc }
+
+func (w lastWord) Write(p []byte) (int, error) {
+	w.end()
+	return len(p), nil
+}
+
+// An answer that is all there is an end by itself; one that is not is none.
+func TestAnAnswerThatIsAllThereCountsWhateverComesThen(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/part" {
+			w.Header().Set("Content-Length", "9") // and the rest never comes
+		} else {
+			w.Header().Set("Content-Length", "2")
+		}
+		_, _ = io.WriteString(w, "{}")
+		_ = http.NewResponseController(w).Flush()
+		if r.URL.Path == "/part" {
+			<-r.Context().Done()
+		}
+	})
+	for _, c := range []struct {
+		path, expect string
+		all, fails   bool
+	}{{"/", "", true, false}, {"/", "404", true, true}, {"/part", "", false, true}} {
+		ctx, cancel := context.WithCancel(t.Context())
+		task := webhook.Request("GET", server.URL+c.path).WithJSONAnswer().WithExpect(c.expect)
+		result := webhook.New(webhook.Options{}).Execute(ctx, task, ruqi.Execution{Run: &ruqi.Run{}, Output: lastWord{cancel}})
+		if result.ByItself != c.all || (result.Err != nil) != c.fails {
+			t.Errorf("%s, expecting %q: %+v", c.path, c.expect, result)
+		}
+		cancel()
+	}
+}
