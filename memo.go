@@ -1,6 +1,9 @@
 package ruqi
 
-import "sync"
+import (
+	"bytes"
+	"sync"
+)
 
 // A memo remembers what texts were read as, for parts of stored definitions: most jobs of a store have one of a few policies,
 // tasks and triggers, and to read these again for each job was half of what a job costs that an instance has never seen. What
@@ -25,8 +28,13 @@ func (m *memo[T]) read(text []byte, decode func(text []byte) (v T, keep bool)) T
 	if known {
 		return v
 	}
-	v, keep := decode(text)
-	if !keep || len(text) > memoLength {
+	if len(text) > memoLength {
+		v, _ = decode(text)
+		return v
+	}
+	own := bytes.Clone(text) // v may keep some of it, and with a part all of a definition, of up to a megabyte
+	v, keep := decode(own)
+	if !keep {
 		return v
 	}
 	m.mu.Lock()
@@ -34,6 +42,6 @@ func (m *memo[T]) read(text []byte, decode func(text []byte) (v T, keep bool)) T
 	if m.known == nil || len(m.known) >= memoTexts { // where each text is another, to forget all is as good as any way
 		m.known = map[string]T{}
 	}
-	m.known[string(text)] = v
+	m.known[string(own)] = v
 	return v
 }

@@ -72,3 +72,15 @@ func TestEqualPartsOfStoredDefinitionsAreReadOnce(t *testing.T) {
 		t.Error("a user's unknown member is taken")
 	}
 }
+
+// What is remembered has its own text: of a definition, which may be long, a part alone is kept.
+func TestWhatIsRememberedKeepsNothingElseOfADefinition(t *testing.T) {
+	var m memo[[]byte]
+	definition := []byte(`{"task":{"a":1},"params":{}}`)
+	part := func(text []byte) ([]byte, bool) { return text, true }
+	first := m.read(definition[8:15], part)
+	clear(definition)
+	if string(first) != `{"a":1}` || cap(first) > 4*len(first) {
+		t.Errorf("it is read as %q, of a text of %d bytes", first, cap(first))
+	}
+}

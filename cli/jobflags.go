@@ -50,21 +50,24 @@ type jobFlags struct {
 }
 
 // A onceFlag is a text that is refused when it is given again: the first one would be lost without a word.
-type onceFlag string
+type onceFlag struct {
+	text  *string
+	given bool
+}
 
-var errTwice = errors.New("given twice; several triggers of a job are one of the kind any, which a job file has (--file)")
+var errTwice = errors.New("given twice; several triggers of a job are one of the kind any, which --trigger and job files (--file) have")
 
 // Set implements pflag.Value.
 func (f *onceFlag) Set(text string) error {
-	if *f != "" {
+	if f.given {
 		return errTwice
 	}
-	*f = onceFlag(text)
+	*f.text, f.given = text, true
 	return nil
 }
 
 // String implements pflag.Value.
-func (f *onceFlag) String() string { return string(*f) }
+func (f *onceFlag) String() string { return *f.text }
 
 // Type implements pflag.Value.
 func (f *onceFlag) Type() string { return "string" }
@@ -76,10 +79,10 @@ func (f *jobFlags) register(set *pflag.FlagSet) {
 	f.set = set
 	set.StringVar(&f.name, "name", "", "`name` for people (default: the id)")
 	set.StringVar(&f.description, "description", "", "free `text`")
-	set.Var((*onceFlag)(&f.cron), "cron", "fire by a cron `expression`: '30 2 * * mon-fri'")
-	set.Var((*onceFlag)(&f.every), "every", "fire at a `time` in words: '5 seconds', 90s, '5 to 10 minutes', 'monday at 13:15', 'day at 10:30 until 2030-01-01'")
-	set.Var((*onceFlag)(&f.at), "at", "fire once: '2026-12-01 09:00', 'in 5 minutes', now (a `time`, as in --start and --end)")
-	set.Var((*onceFlag)(&f.triggerJSON), "trigger", "fire by a trigger in `JSON`, of any kind, such as any, except and calendar; all options are its members")
+	set.Var(&onceFlag{text: &f.cron}, "cron", "fire by a cron `expression`: '30 2 * * mon-fri'")
+	set.Var(&onceFlag{text: &f.every}, "every", "fire at a `time` in words: '5 seconds', 90s, '5 to 10 minutes', 'monday at 13:15', 'day at 10:30 until 2030-01-01'")
+	set.Var(&onceFlag{text: &f.at}, "at", "fire once: '2026-12-01 09:00', 'in 5 minutes', now (a `time`, as in --start and --end)")
+	set.Var(&onceFlag{text: &f.triggerJSON}, "trigger", "fire by a trigger in `JSON`, of any kind, such as any, except and calendar; all options are its members")
 	set.StringVar(&f.zone, "tz", "", "`zone` of the trigger, an IANA name (default: the service's)")
 	set.StringVar(&f.start, "start", "", "no fire before that `time`; an interval fires first then, and counts from it")
 	set.StringVar(&f.end, "end", "", "no fire after that `time`")

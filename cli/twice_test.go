@@ -11,6 +11,7 @@ func TestAJobIsNotGivenItsTimesTwice(t *testing.T) {
 		{"--cron", "0 9 * * *", "--cron", "0 18 * * sun"},
 		{"--every", "5 minutes", "--every", "1 hour"},
 		{"--at", "2030-01-01", "--at", "2030-01-02"},
+		{"--every", "", "--every", "1 hour"},
 	} {
 		for _, verb := range []string{"add", "modify"} {
 			got := run(t, nil, "", append([]string{"job", verb, "x"}, c...)...)

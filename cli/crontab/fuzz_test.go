@@ -17,6 +17,7 @@ func FuzzRead(f *testing.F) {
 	for _, text := range []string{"", "\n", "\r\n\r", "@", "@every", "-", "* * * * *", "* * * * * %", `* * * * * \%\\%\%\`, "~~ * * * * x", "A='", "\"=", "\ufeff* * * * * x", "\x00", "SHELL=\n@every_minute x", "1,~ * * * * a%b%%c\\%\\"} {
 		f.Add([]byte(text), false, true)
 	}
+	f.Add([]byte("0/1 0 1 1 sun 0\n7/2 1/2 1/1,3/4 2/3 0/2 x"), false, false)
 	registry := standard.Registry(standard.Options{})
 	f.Fuzz(func(t *testing.T, data []byte, system, monday bool) {
 		o := crontab.Options{Source: "s", System: system}

@@ -2,6 +2,7 @@ package crontab_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,8 @@ func bound(t testing.TB, of ruqi.Trigger) ruqi.Trigger {
 	return trigger
 }
 
+var openStep = regexp.MustCompile(`(^|,)([0-9]+|[a-z]{3})/`)
+
 // essence is what a line does: when, in which zone, as whom, in which shell, what, why, and with which variables and input.
 func essence(t testing.TB, registry *ruqi.Registry, job crontab.Job) string {
 	t.Helper()
@@ -53,6 +56,9 @@ func essence(t testing.TB, registry *ruqi.Registry, job crontab.Job) string {
 	if s.Trigger.Kind == "cron" {
 		when = strings.TrimPrefix(when, "0 ")
 		if fields := strings.Fields(when); len(fields) == 5 {
+			for i, most := range []string{"59", "23", "31", "12", "sat"} { // a/n is a-MOST/n
+				fields[i] = openStep.ReplaceAllString(fields[i], "${1}${2}-"+most+"/")
+			}
 			when = strings.Join(fields, " ")
 		}
 	}
