@@ -62,6 +62,9 @@ func (wrong *wordError) leaving(text string, list []word) error {
 		return err
 	}
 	until, list := cutUntil(text, list)
+	if _, _, err := readOnce("every day" + until); err != nil { // an end that is wrong is in nothing that is suggested
+		return none
+	}
 	texts := plainly(list)
 	left := exception(texts)
 	if left < 0 {

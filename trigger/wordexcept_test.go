@@ -145,6 +145,8 @@ func TestForDaysThatCannotBeLeftOutNothingIsSuggested(t *testing.T) {
 		"every monday except monday", "every 2 weeks on monday except mondays", "every first monday except mondays", "every working day except weekdays", "every day except weekdays and weekends",
 		"every day at 9:00 except sunday at 10:00", "in 5 minutes except sunday", "every 2 months except holidays", "quarterly except holidays", "monthly except", "every day except", "except sunday",
 		"every day but", "every 5 lightyears except sunday", "every day not", "at 2030-01-01 09:00 except sunday", "every day except sunday or maybe monday", "every day other than", "every day apart from",
+		"every day except sunday until tomorrow", "every day at 9:00 except sunday until 2030-02-31", "every weekday except friday until 2030-01-01 please", "every 10 minutes until 2030-01-01 at 9:00 except sunday",
+		"every weekday except holidays until 2030",
 	} {
 		_, err := trigger.Parse("every", text, trigger.ParseOptions{})
 		if err == nil {

@@ -18,7 +18,7 @@ const (
 var (
 	carriers = []string{
 		"!", "bash", "chronic", "chrt", "command", "cronic", "dash", "do", "elif", "else", "env", "eval", "exec", "flock", "if", "ionice", "ksh", "nice",
-		"nohup", "setsid", "sh", "stdbuf", "sudo", "systemd-cat", "then", "time", "timeout", "while", "zsh",
+		"nohup", "setsid", "sh", "stdbuf", "sudo", "systemd-cat", "then", "time", "timeout", "until", "while", "zsh",
 	}
 	quiet = []string{".", ":", "[", "[[", "cd", "done", "export", "false", "fi", "for", "set", "sleep", "source", "test", "true", "ulimit", "umask"}
 )

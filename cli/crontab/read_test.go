@@ -126,6 +126,10 @@ func TestASystemTableReadAsAUsersIsToldApart(t *testing.T) {
 	if len(r.Jobs) != 1 || len(r.Faults) != 3 {
 		t.Errorf("one line of a user's table in a system table: %d jobs, %v", len(r.Jobs), r.Faults)
 	}
+	r = crontab.Read([]byte("1 5 * * * until [ -f /tmp/x ]; do sleep 1; done\n2 5 * * * until cd /mnt; do sleep 1; done\n"), crontab.Options{})
+	if len(r.Jobs) != 2 || len(r.Faults) != 0 {
+		t.Errorf("words of the shell in a user's table: %d jobs, %v", len(r.Jobs), r.Faults)
+	}
 	r = crontab.Read([]byte("0 5 * * * bob x y\n0 5 * * * bob\n0 5 * * * ann x\n"), crontab.Options{IsUser: func(name string) bool { return name == "bob" }})
 	if len(r.Jobs) != 3 || len(r.Notes) != 1 || !strings.Contains(r.Notes[0].Text, "is a user of this host") || !strings.Contains(r.Notes[0].Text, "--system") {
 		t.Errorf("a user that the host knows: %v", r.Notes)

@@ -41,9 +41,11 @@ func (e *Executor) run(ctx context.Context, t *Task, _ *account, environ []strin
 	cmd.Env, cmd.Dir, cmd.WaitDelay = environ, t.dir, drain
 	var killed atomic.Bool
 	cmd.Cancel = func() error {
-		err := cmd.Process.Kill() // fails when it has ended by itself
-		killed.Store(err == nil)
-		return err
+		if cmd.Process.Kill() != nil { // it has ended by itself; until that was waited for, Windows denies the access
+			return os.ErrProcessDone
+		}
+		killed.Store(true)
+		return nil
 	}
 	out := &output{to: execution.Output}
 	defer out.close()
