@@ -181,10 +181,10 @@ func failure(resp *http.Response) error {
 	if err := json.Unmarshal(text, problem); err != nil || problem.Status == 0 || problem.Type == "" {
 		problem = wire.StatusProblem(resp.StatusCode, "the server answered "+resp.Status)
 	}
-	switch resp.StatusCode {
-	case http.StatusUnauthorized, http.StatusForbidden: // a proxy on the way may ask for a token, too
+	switch code := resp.StatusCode; {
+	case code == http.StatusUnauthorized, code == http.StatusForbidden: // a proxy on the way may ask for a token, too
 		return fmt.Errorf("%w: %w", ErrDenied, problem)
-	case http.StatusBadGateway, http.StatusGatewayTimeout:
+	case code == http.StatusBadGateway, code == http.StatusGatewayTimeout, code >= 520: // from 520 on, proxies say in their own ways that the service does not answer
 		return fmt.Errorf("%w: %w", ErrUnreachable, problem)
 	}
 	ours := isOurs(resp) || strings.HasPrefix(problem.Type, "urn:ruqi:") // also where a proxy drops headers that it does not know
@@ -202,11 +202,11 @@ func isOurs(resp *http.Response) bool { return resp.Header.Get(wire.APIHeader) !
 // was sent, or too often, or something broke.
 func fromTheWay(status int) bool {
 	switch status {
-	case http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusTooManyRequests, http.StatusRequestHeaderFieldsTooLarge,
-		http.StatusInternalServerError, http.StatusServiceUnavailable:
+	case http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong, http.StatusTooManyRequests,
+		http.StatusRequestHeaderFieldsTooLarge:
 		return true
 	}
-	return false
+	return status >= http.StatusInternalServerError && status != http.StatusNotImplemented // which is of servers that have no such method
 }
 
 // An elsewhere is the answer of what is not a Ruqi service's API, and will not become one.

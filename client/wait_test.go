@@ -28,6 +28,15 @@ func says(status int, text string) line {
 	}
 }
 
+// proxySays is an answer of what stands before a service.
+func proxySays(status int) line {
+	return func(r *http.Request) (*http.Response, error) {
+		resp, err := says(status, "<html>")(r)
+		resp.Header = nil
+		return resp, err
+	}
+}
+
 const (
 	running = `{"id":7,"state":"running"}`
 	ended   = `{"id":7,"state":"succeeded"}`
@@ -36,9 +45,10 @@ const (
 // aways are the ways in which a service can be away for a while.
 var aways = map[string]line{
 	"its store does not answer": says(http.StatusServiceUnavailable, `{"type":"urn:ruqi:unavailable","status":503,"detail":"store"}`),
-	"a busy proxy":              says(http.StatusServiceUnavailable, "<html>"),
-	"a proxy without a service": says(http.StatusBadGateway, "<html>"),
-	"a proxy that waits for it": says(http.StatusGatewayTimeout, "<html>"),
+	"a busy proxy":              proxySays(http.StatusServiceUnavailable),
+	"a proxy without a service": proxySays(http.StatusBadGateway),
+	"a proxy that waits for it": proxySays(http.StatusGatewayTimeout),
+	"a proxy in its own words":  proxySays(521),
 	"a refused connection":      func(*http.Request) (*http.Response, error) { return nil, syscall.ECONNREFUSED },
 	"an answer that breaks off": func(r *http.Request) (*http.Response, error) {
 		resp, err := says(http.StatusOK, running)(r)

@@ -119,7 +119,7 @@ func (r *wordReader) countedAdverb(a adverb) error {
 	expr, rest := typed{secs: t.secs}.cron(dom, "*")
 	fields := strings.Fields(expr)
 	fields[len(fields)-2] = fmt.Sprintf("*/%d", a.months)
-	return r.refuse("the words do not count months: that is a kind cron, %s%s", strings.Join(fields, " "), rest)
+	return r.refuse("the words do not count months: that is a kind cron, %s%s", strings.Join(fields, " "), rest+besideOf(r.rest))
 }
 
 // spelled returns how noon, 9.30, 17h and 1730 are written, if the next word is such a time of day.
@@ -263,6 +263,7 @@ func countingOf(list []word) counting {
 
 // elsewhere says which kind of trigger says what the words do not: working days, holidays, the first Monday. It is nil for other words.
 func elsewhere(list []word) error {
+	others := besideOf(list)
 	list = beforeUntil(list)
 	c := countingOf(list)
 	holiday := holidayOnly(list)
@@ -274,6 +275,7 @@ func elsewhere(list []word) error {
 		return err
 	}
 	cron, rest := t.cron(c.dom, c.dow)
+	rest += others
 	say := func(i int, format string, args ...any) error {
 		return &wordError{column: list[i].column, wanted: fmt.Sprintf(format, args...), complete: true}
 	}
@@ -286,6 +288,21 @@ func elsewhere(list []word) error {
 		return say(c.counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s; every second week is every 2 weeks on %s", cron, rest, c.day)
 	}
 	return say(c.counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s", cron, rest)
+}
+
+// besideOf says of an end and of a zone in words that they stand beside another kind, in the place of what would be left out.
+func besideOf(list []word) string {
+	end := len(beforeUntil(list)) < len(list)
+	zone := slices.ContainsFunc(list, func(w word) bool { return strings.Contains(w.text, "/") })
+	switch {
+	case end && zone:
+		return ", with the end and the zone beside it"
+	case end:
+		return ", with the end beside it"
+	case zone:
+		return ", with the zone beside it"
+	}
+	return ""
 }
 
 // holidayOnly returns the place of holiday in words that say every holiday, and a time; -1 for other words.

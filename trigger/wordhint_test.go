@@ -137,7 +137,7 @@ func TestAnIntervalInWordsIsToldHowItIsInShort(t *testing.T) {
 
 // TestWhatOtherKindsSayIsAnsweredWithThatKind decodes what the messages show.
 func TestWhatOtherKindsSayIsAnsweredWithThatKind(t *testing.T) {
-	except, cron := regexp.MustCompile(`kind except, (\{.*\}), at column`), regexp.MustCompile(`kind cron, ([^,;]+)[,;]`)
+	except, cron := regexp.MustCompile(`kind except, (\{.*\}), (at column|with the)`), regexp.MustCompile(`kind cron, ([^,;]+)[,;]`)
 	for _, c := range []struct{ text, says string }{
 		{"the last working day of the month at 18:00", `"expr":"0 18 L * *"},"not":[{"days":{"weekdays":["sat","sun"]}},{"calendar":"holidays"}],"else":"previous"}, at column 10`},
 		{"every day except holidays", `"expr":"0 0 * * *"},"not":[{"calendar":"holidays"}]}, at column 11`},
@@ -145,6 +145,9 @@ func TestWhatOtherKindsSayIsAnsweredWithThatKind(t *testing.T) {
 			`"expr":"0 0 * * mon#1"},"not":[{"days":{"weekdays":["sat","sun"]}},{"calendar":"holidays"}],"else":"next"}, at column 14`},
 		{"every working day at 9:00", "Monday to Friday is every weekday, and without holidays it is a kind except, "},
 		{"every business day", "at column 7"}, {"every workday", "at column 7"}, {"every 3 business days", "at column 9"}, {"every month on the first working day", `"0 0 1 * *"`},
+		{"every first monday until 2030-01-01", "kind cron, 0 0 * * mon#1, with the end beside it, at column 7"},
+		{"first monday at 9:00 Europe/Berlin", "kind cron, 0 9 * * mon#1, with the zone beside it, at column 1"},
+		{"every working day until 2030-01-01 Asia/Tokyo", `{"calendar":"holidays"}]}, with the end and the zone beside it, at column 7`},
 		{"every first monday", "kind cron, 0 0 * * mon#1, at column 7"}, {"every last Mondays at 9:00", "kind cron, 0 9 * * monL, at column 7"}, {"the 3rd fri of the month", "fri#3, at column 5"},
 		{"every 2nd tuesday", "kind cron, 0 0 * * tue#2; every second week is every 2 weeks on tue, at column 7"},
 	} {

@@ -164,7 +164,7 @@ func (r *wordReader) countedMonths(name string, n int64, list []word) error {
 		expr, rest := typed{secs: t.secs}.cron("L", "*")
 		fields := strings.Fields(expr)
 		fields[len(fields)-2] = fmt.Sprintf("*/%d", n)
-		return r.refuse("the words do not count months: that is a kind cron, %s%s", strings.Join(fields, " "), rest)
+		return r.refuse("the words do not count months: that is a kind cron, %s%s", strings.Join(fields, " "), rest+besideOf(r.rest))
 	}
 	date := "2027-01-15"
 	dom := t.dom
@@ -180,7 +180,7 @@ func (r *wordReader) countedMonths(name string, n int64, list []word) error {
 		}
 		date = fmt.Sprintf("%d-%02d-%02d", year, on.month, bits.TrailingZeros32(on.dom))
 	}
-	return r.refuse("the words do not say which %ss are counted: that is a kind calendar with its first date, %ss=%d %sstart_date=%s", name, name, n, t.calendar(), date)
+	return r.refuse("the words do not say which %ss are counted: that is a kind calendar with its first date, %ss=%d %sstart_date=%s%s", name, name, n, t.calendar(), date, besideOf(r.rest))
 }
 
 // yearDate reads on march 15 anywhere in the words.
