@@ -39,7 +39,7 @@ type hung struct {
 func (g *gate) hang(method string) { g.hung.Store(&hung{method: method, goOn: make(chan struct{})}) }
 func (g *gate) goOn()              { close(g.hung.Load().goOn) }
 
-var errAway = fmt.Errorf("the disk is on holiday: %w", ruqi.ErrUnavailable)
+var errAway = fmt.Errorf("the disk does not answer: %w", ruqi.ErrUnavailable)
 
 func (g *gate) pass(ctx context.Context, method string) error {
 	if h := g.hung.Load(); h != nil && h.method == method && !h.once.Swap(true) {
