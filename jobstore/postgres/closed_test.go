@@ -29,7 +29,10 @@ func TestASessionThatEndsBetweenStepsIsAnOutage(t *testing.T) {
 		if err := conn.SendBatch(t.Context(), failing).Close(); err == nil {
 			t.Fatal("a division by zero was answered")
 		}
-		exec(t, s, "SELECT pg_terminate_backend("+strconv.Itoa(int(conn.PgConn().PID()))+", 5000)")
+		pid := strconv.Itoa(int(conn.PgConn().PID()))
+		exec(t, s, "SELECT pg_terminate_backend("+pid+")")
+		// From PostgreSQL 14 on the function would wait itself.
+		exec(t, s, "DO $$ BEGIN FOR i IN 1..500 LOOP EXIT WHEN NOT EXISTS (SELECT FROM pg_stat_activity WHERE pid = "+pid+"); PERFORM pg_sleep(0.01), pg_stat_clear_snapshot(); END LOOP; END $$")
 		b := &pgx.Batch{}
 		b.Queue("SELECT 1")
 		err = s.translate(t.Context(), "step", conn.SendBatch(t.Context(), b).Close())
