@@ -215,7 +215,7 @@ func TestAStoreThatIsAwayCostsNoFire(t *testing.T) {
 					g.refuse.Store(true)
 				}
 				time.Sleep(time.Minute)
-				if status, err := s.Status(t.Context()); how == "refuses" && (err != nil || !strings.Contains(status.StoreError, "holiday")) {
+				if status, err := s.Status(t.Context()); how == "refuses" && (err != nil || !strings.Contains(status.StoreError, errAway.Error())) {
 					t.Errorf("while it is away the status says %q, %v", status.StoreError, err)
 				}
 				undo()
