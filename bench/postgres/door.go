@@ -149,6 +149,7 @@ func doorPages(ctx context.Context, out io.Writer, name, address string, p *plan
 	}{
 		{"jobs, first page", "get_jobs?page_index=1", pageTimes},
 		{"jobs, page 1,000", "get_jobs?page_index=1000", pageTimes},
+		{"jobs, page in the middle", fmt.Sprint("get_jobs?page_index=", p.crowd/30), pageTimes},
 		{"jobs, last page", fmt.Sprint("get_jobs?page_index=", p.crowd/15), pageTimes},
 		{"jobs, one by its id", "get_jobs?page_index=1&job_id=reports/daily/000500", pageTimes},
 		{"jobs of a name", "get_jobs?page_index=1&job_name=reports/daily/000500", pageTimes},

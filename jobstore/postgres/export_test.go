@@ -16,6 +16,9 @@ func OpenAt(ctx context.Context, url string, options Options, now func() time.Ti
 	return Open(ctx, url, options)
 }
 
+// CountFirst has the jobs counted before each page of an offset.
+func (s *Store) CountFirst() { s.farOffset = 1 }
+
 // TransactionSettings are those that every transaction has.
 var TransactionSettings = transactionSettings
 

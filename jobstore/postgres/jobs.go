@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -73,8 +74,29 @@ func createdCursor(j *ruqi.JobRecord) sqlstore.Cursor {
 
 const fromJobs = ` FROM rq_definition d JOIN rq_job j ON j.seq = d.seq`
 
+// farOffset is the farOffset of a store: what is passed over up to there costs less than a round trip.
+const farOffset = 5000
+
+// backwards turns an ORDER BY of plain columns around.
+func backwards(by string) string {
+	columns := strings.Split(by, ", ")
+	for i, column := range columns {
+		if up, down := strings.CutSuffix(column, " DESC"); down {
+			columns[i] = up
+		} else {
+			columns[i] = column + " DESC"
+		}
+	}
+	return strings.Join(columns, ", ")
+}
+
+// passesOver reports whether what is passed over is passed over in an index alone.
+func passesOver(query ruqi.JobQuery, total *filter) bool {
+	return len(total.terms) == 0 && query.Offset > 0 && query.Sort != ruqi.SortNext
+}
+
 // jobsQuery builds the query of a page, and the filter of its total.
-func jobsQuery(query ruqi.JobQuery, limit int) (page string, pageArgs []any, total filter, order jobOrder, err error) {
+func jobsQuery(query ruqi.JobQuery, rows sqlstore.Span) (page string, pageArgs []any, total filter, order jobOrder, err error) {
 	sort := query.Sort
 	if sort == "" {
 		sort = ruqi.SortID
@@ -100,14 +122,17 @@ func jobsQuery(query ruqi.JobQuery, limit int) (page string, pageArgs []any, tot
 		}
 		order.after(&paged, cursor)
 	}
-	most := " LIMIT " + paged.value(limit)
+	most := " LIMIT " + paged.value(rows.Limit)
 	if query.Offset > 0 {
-		most += " OFFSET " + paged.value(query.Offset)
+		most += " OFFSET " + paged.value(rows.Offset)
 	}
 	from := fromJobs
-	if len(total.terms) == 0 && query.Offset > 0 && sort != ruqi.SortNext {
-		// What is passed over is passed over in an index alone.
-		from = " FROM (SELECT d.seq FROM rq_definition d ORDER BY " + order.by + most + ") p JOIN rq_definition d ON d.seq = p.seq JOIN rq_job j ON j.seq = p.seq"
+	if passesOver(query, &total) {
+		by := order.by
+		if rows.Back {
+			by = backwards(by)
+		}
+		from = " FROM (SELECT d.seq FROM rq_definition d ORDER BY " + by + most + ") p JOIN rq_definition d ON d.seq = p.seq JOIN rq_job j ON j.seq = p.seq"
 		most = ""
 	}
 	page = "SELECT " + jobColumns + from + paged.where() + " ORDER BY " + order.by + most
@@ -117,21 +142,36 @@ func jobsQuery(query ruqi.JobQuery, limit int) (page string, pageArgs []any, tot
 // Jobs returns one page of jobs.
 func (s *Store) Jobs(ctx context.Context, query ruqi.JobQuery) (ruqi.JobRecordPage, error) {
 	size := sqlstore.PageSize(query.Limit)
-	sql, args, total, order, err := jobsQuery(query, size+1)
+	rows := sqlstore.Span{Limit: size + 1, Offset: query.Offset}
+	sql, args, total, order, err := jobsQuery(query, rows)
 	if err != nil {
 		return ruqi.JobRecordPage{}, err
 	}
+	all, counted := int64(0), query.Offset >= s.farOffset && passesOver(query, &total)
+	if counted {
+		b := &pgx.Batch{}
+		b.Queue(sqlCountJobs).QueryRow(func(row pgx.Row) error { return row.Scan(&all) })
+		if err := s.look(ctx, s.front, b); err != nil {
+			return ruqi.JobRecordPage{}, s.translate(ctx, "jobs", err)
+		}
+		if sql, args, _, _, err = jobsQuery(query, rows.Of(all)); err != nil {
+			return ruqi.JobRecordPage{}, err
+		}
+	}
 	var page ruqi.JobRecordPage
 	err = s.read(ctx, "jobs", func(b *pgx.Batch) {
-		page = ruqi.JobRecordPage{}
+		page = ruqi.JobRecordPage{Total: all}
 		queue(b, sql, args, func(rows pgx.Rows) error {
 			j, err := scanJob(rows)
 			page.Jobs = append(page.Jobs, j.JobRecord)
 			return err
 		})
+		if counted {
+			return
+		}
 		count := "SELECT count(*)" + fromJobs + total.where()
 		if len(total.terms) == 0 {
-			count = "SELECT count(*) FROM rq_definition"
+			count = sqlCountJobs
 		}
 		b.Queue(count, total.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&page.Total) })
 	})
@@ -151,6 +191,7 @@ func (s *Store) Jobs(ctx context.Context, query ruqi.JobQuery) (ruqi.JobRecordPa
 }
 
 const (
+	sqlCountJobs    = `SELECT count(*) FROM rq_definition`
 	sqlCountStates  = `SELECT state, count(*) FROM rq_job GROUP BY state`
 	sqlCountNeeds   = `SELECT pool, needs, count(*) FROM rq_job WHERE state <> 2 GROUP BY pool, needs`
 	sqlCountRunning = `SELECT count(*) FILTER (WHERE state = 1), count(*) FILTER (WHERE state = 0) FROM rq_run WHERE state < 2`

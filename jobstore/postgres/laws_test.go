@@ -41,7 +41,8 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-// TestLawsBehindAPooler tries the laws without LISTEN and with nothing kept in sessions.
+// TestLawsBehindAPooler tries the laws without LISTEN and with nothing kept in sessions, and, as the laws' few jobs never
+// would, with pages that are read from the end.
 func TestLawsBehindAPooler(t *testing.T) {
 	server, turn := postgrestest.Shared(t), turns()
 	jobstoretest.RunLasting(t, func(t testing.TB) func(jobstoretest.Options) jobstoretest.Store {
@@ -53,6 +54,10 @@ func TestLawsBehindAPooler(t *testing.T) {
 			url += "?"
 		}
 		url += "ruqi_listen=off"
-		return func(o jobstoretest.Options) jobstoretest.Store { return open(t, url, o) }
+		return func(o jobstoretest.Options) jobstoretest.Store {
+			s := open(t, url, o)
+			s.CountFirst()
+			return s
+		}
 	})
 }

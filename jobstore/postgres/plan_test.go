@@ -15,6 +15,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/postgrestest"
+	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
 )
 
 func TestMain(m *testing.M) { os.Exit(postgrestest.Main(m)) }
@@ -127,7 +128,7 @@ func plannedStatements(t *testing.T) []planned {
 		{name: "view of a history", sql: `SELECT * FROM ruqi_jobs_history WHERE job_id = $1`, sort: "puts the pieces of outputs together"},
 	}
 	runs := func(name string, query ruqi.RunQuery, why planned) {
-		sql, _, err := runsQuery(query, true, 50)
+		sql, _, err := runsQuery(query, true, sqlstore.Span{Limit: 50, Offset: query.Offset})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,8 +151,13 @@ func plannedStatements(t *testing.T) []planned {
 	runs("executed and bad", ruqi.RunQuery{Executed: true, States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunTimedOut, ruqi.RunCancelled, ruqi.RunLost}}, planned{sort: "merges the states"})
 	runs("started by hand", ruqi.RunQuery{Causes: []ruqi.Cause{ruqi.CauseManual, ruqi.CauseRetry}}, planned{scan: fewAlive, sort: "merges the causes"})
 	runs("of a time", ruqi.RunQuery{From: &now, To: &now}, planned{scan: walk.scan, sort: "orders the rows of the time"})
+	fromEnd, _, err := runsQuery(ruqi.RunQuery{Executed: true, Offset: 100}, true, sqlstore.Span{Limit: 50, Offset: 100, Back: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list = append(list, planned{name: "runs executed, from the end", sql: fromEnd, scan: "walks up the ids until the page is full"})
 	for sort := range jobOrders {
-		sql, _, _, _, err := jobsQuery(ruqi.JobQuery{Sort: sort}, 50)
+		sql, _, _, _, err := jobsQuery(ruqi.JobQuery{Sort: sort}, sqlstore.Span{Limit: 50})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,14 +167,16 @@ func plannedStatements(t *testing.T) []planned {
 		}
 		list = append(list, p)
 		if sort != ruqi.SortNext {
-			far, _, _, _, err := jobsQuery(ruqi.JobQuery{Sort: sort, Offset: 100}, 50)
-			if err != nil {
-				t.Fatal(err)
+			for _, rows := range []sqlstore.Span{{Limit: 50, Offset: 100}, {Limit: 50, Offset: 100, Back: true}} {
+				far, _, _, _, err := jobsQuery(ruqi.JobQuery{Sort: sort, Offset: rows.Offset}, rows)
+				if err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, planned{name: fmt.Sprint("jobs by ", sort, " and ", rows), sql: far, scan: p.scan, sort: "orders the jobs of one page"})
 			}
-			list = append(list, planned{name: "jobs by " + string(sort) + " and offset", sql: far, scan: p.scan, sort: "orders the jobs of one page"})
 		}
 	}
-	onStart, _, _, _, err := jobsQuery(ruqi.JobQuery{OnStart: true}, 50)
+	onStart, _, _, _, err := jobsQuery(ruqi.JobQuery{OnStart: true}, sqlstore.Span{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +206,7 @@ func TestPagesOfRareRunsHaveTheirIndex(t *testing.T) {
 		{ruqi.RunQuery{Job: "x", States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunLost}}, "rq_run_bad"},
 		{ruqi.RunQuery{Name: "x", States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunLost}}, "rq_run_bad"},
 	} {
-		sql, _, err := runsQuery(c.query, true, 50)
+		sql, _, err := runsQuery(c.query, true, sqlstore.Span{Limit: 50, Offset: c.query.Offset})
 		if err != nil {
 			t.Fatal(err)
 		}

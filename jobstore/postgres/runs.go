@@ -43,7 +43,34 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 	if err != nil {
 		return ruqi.RunPage{}, s.translate(ctx, "runs", err)
 	}
-	sql, args, err := runsQuery(query, few, size+1)
+	rows := sqlstore.Span{Limit: size + 1, Offset: query.Offset}
+	good, bad, tallied := query.Tallied()
+	var all *int64
+	count := func(b *pgx.Batch) {
+		totals, values := totalSQL(&query, few)
+		b.Queue(totals, values...).QueryRow(func(row pgx.Row) error {
+			var succeeded, others, total int64
+			err := row.Scan(&succeeded, &others)
+			if good {
+				total += succeeded
+			}
+			if bad {
+				total += others
+			}
+			all = &total
+			return err
+		})
+	}
+	counted := query.Offset >= s.farOffset && sqlstore.WholeHistory(&query)
+	if counted {
+		b := &pgx.Batch{}
+		count(b)
+		if err := s.look(ctx, s.front, b); err != nil {
+			return ruqi.RunPage{}, s.translate(ctx, "runs", err)
+		}
+		rows = rows.Of(*all)
+	}
+	sql, args, err := runsQuery(query, few, rows)
 	if err != nil {
 		return ruqi.RunPage{}, err
 	}
@@ -56,22 +83,10 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 			return err
 		})
 	}
-	if good, bad, ok := query.Tallied(); ok {
-		totals, values := totalSQL(&query, few)
+	if tallied && !counted {
 		err = s.reading(ctx, func(b *pgx.Batch) { // of one state with the page
 			fill(b)
-			b.Queue(totals, values...).QueryRow(func(row pgx.Row) error {
-				var succeeded, others, total int64
-				err := row.Scan(&succeeded, &others)
-				if good {
-					total += succeeded
-				}
-				if bad {
-					total += others
-				}
-				page.Total = &total
-				return err
-			})
+			count(b)
 		})
 	} else {
 		b := &pgx.Batch{}
@@ -81,6 +96,10 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 	if err != nil {
 		return ruqi.RunPage{}, s.translate(ctx, "runs", err)
 	}
+	page.Total = all
+	if rows.Back {
+		slices.Reverse(page.Runs)
+	}
 	if len(page.Runs) > size {
 		page.Runs = page.Runs[:size]
 		page.Next = sqlstore.Cursor{Sort: runSort, Number: page.Runs[size-1].ID}.String()
@@ -89,8 +108,9 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 }
 
 // runsQuery builds the query of a page. It is walked from its cursor down, so that a page costs its own rows and
-// those that the filter drops between them. few says that few jobs have had its name.
-func runsQuery(query ruqi.RunQuery, few bool, limit int) (sql string, args []any, err error) {
+// those that the filter drops between them. few says that few jobs have had its name. Rows are read back for a query of
+// sqlstore.WholeHistory alone.
+func runsQuery(query ruqi.RunQuery, few bool, rows sqlstore.Span) (sql string, args []any, err error) {
 	var f filter
 	below := int64(math.MaxInt64)
 	if query.Cursor != "" {
@@ -102,8 +122,8 @@ func runsQuery(query ruqi.RunQuery, few bool, limit int) (sql string, args []any
 	}
 	under := f.value(below)
 	f.add("r.id < " + under)
-	far := query.Offset + limit // rows that a page needs
-	also := ""                  // of what is asked for beside what an index is walked by
+	far := query.Offset + rows.Limit // rows that a page needs
+	also := ""                       // of what is asked for beside what an index is walked by
 	if query.Executed {
 		f.add(executed)
 		also = " AND " + strings.ReplaceAll(executed, "r.", "n.")
@@ -178,11 +198,14 @@ func runsQuery(query ruqi.RunQuery, few bool, limit int) (sql string, args []any
 	if query.To != nil {
 		f.add("r.nominal < " + f.value(*query.To))
 	}
-	most := " LIMIT " + f.value(limit)
-	if query.Offset > 0 {
-		most += " OFFSET " + f.value(query.Offset)
+	most := " LIMIT " + f.value(rows.Limit)
+	if !rows.Back {
+		most = " DESC" + most
 	}
-	return "SELECT " + runColumns + " FROM " + from + f.where() + " ORDER BY r.id DESC" + most, f.args, nil
+	if query.Offset > 0 {
+		most += " OFFSET " + f.value(rows.Offset)
+	}
+	return "SELECT " + runColumns + " FROM " + from + f.where() + " ORDER BY r.id" + most, f.args, nil
 }
 
 // states adds the term of the states, and returns the tables to read. Those alive and the rare ends have indexes of their own;

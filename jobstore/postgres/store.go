@@ -53,6 +53,8 @@ type Store struct {
 	log     *slog.Logger
 	// schema is the newest that this release knows.
 	schema int
+	// farOffset is from which offset on jobs are counted before a page of them is read.
+	farOffset int
 
 	// engine serves the steps that schedulers live by, front all others, so that
 	// a crowd of readers never keeps a heartbeat waiting.
@@ -123,7 +125,7 @@ func newStore(url string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		address: a, now: o.now, cap: o.OutputCap, limit: o.StepLimit, log: o.Logger,
+		address: a, now: o.now, cap: o.OutputCap, limit: o.StepLimit, log: o.Logger, farOffset: farOffset,
 		closed: make(chan struct{}),
 	}
 	s.waker.init(s)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/jobstore/internal/sqlstore"
 )
 
 // A statement of the store, and why it may do what others may not.
@@ -133,7 +134,7 @@ func plannedStatements(t *testing.T) []planned {
 		"bad runs of a name":  {Executed: true, Name: "a", States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunLost}},
 		"executed and bad":    {Executed: true, States: []ruqi.RunState{ruqi.RunFailed, ruqi.RunTimedOut, ruqi.RunCancelled, ruqi.RunLost}},
 	} {
-		sql, _, err := runsQuery(query, nil, 50)
+		sql, _, err := runsQuery(query, nil, sqlstore.Span{Limit: 50, Offset: query.Offset})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,6 +147,11 @@ func plannedStatements(t *testing.T) []planned {
 		}
 		list = append(list, p)
 	}
+	fromEnd, _, err := runsQuery(ruqi.RunQuery{Executed: true, Offset: 100}, nil, sqlstore.Span{Limit: 50, Offset: 100, Back: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list = append(list, planned{name: "executed runs, from the end", sql: fromEnd})
 	for name, query := range map[string]ruqi.JobQuery{
 		"jobs by id":      {},
 		"jobs by name":    {Sort: ruqi.SortName},

@@ -55,18 +55,29 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 				return err
 			}
 		}
-		sql, args, err := runsQuery(query, jobs, size+1)
+		page.Total, err = total(c, &query, len(jobs) <= fewJobs)
+		if err != nil {
+			return err
+		}
+		rows := sqlstore.Span{Limit: size + 1, Offset: query.Offset}
+		if sqlstore.WholeHistory(&query) {
+			rows = rows.Of(*page.Total)
+		}
+		sql, args, err := runsQuery(query, jobs, rows)
 		if err != nil {
 			return &asIs{err}
 		}
-		page.Total, err = total(c, &query, len(jobs) <= fewJobs)
-		if err != nil || page.Total != nil && *page.Total <= int64(query.Offset) {
-			return err // there is nothing to look for
+		if page.Total != nil && *page.Total <= int64(query.Offset) {
+			return nil // there is nothing to look for
 		}
-		return c.query(sql, args, func(r row) error {
+		err = c.query(sql, args, func(r row) error {
 			page.Runs = append(page.Runs, scanRun(r))
 			return nil
 		})
+		if rows.Back {
+			slices.Reverse(page.Runs)
+		}
+		return err
 	})
 	var own *asIs
 	if errors.As(err, &own) {
@@ -84,8 +95,9 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 
 // runsQuery chooses the index by what the query names; jobs are those that have had its name, where it names no job: more than
 // fewJobs stand for many. The page is walked from its
-// cursor down, so that a page costs its own rows and those that the filter drops between them.
-func runsQuery(query ruqi.RunQuery, jobs []string, limit int) (sql string, args []any, err error) {
+// cursor down, so that a page costs its own rows and those that the filter drops between them. Rows are read back for a query of
+// sqlstore.WholeHistory alone.
+func runsQuery(query ruqi.RunQuery, jobs []string, rows sqlstore.Span) (sql string, args []any, err error) {
 	below := int64(math.MaxInt64)
 	if query.Cursor != "" {
 		cursor, err := sqlstore.ParseCursor(query.Cursor, runSort)
@@ -119,7 +131,7 @@ func runsQuery(query ruqi.RunQuery, jobs []string, limit int) (sql string, args 
 		f.add("r.nominal < ?", *query.To)
 	}
 	// The terms that may use an index; a plus sign keeps the others from it.
-	table, far := "rq_run r", query.Offset+limit
+	table, far := "rq_run r", query.Offset+rows.Limit
 	switch {
 	case len(query.IDs) > 0:
 		f.add("r.id IN (SELECT value FROM json_each(?))", jsonOf(query.IDs))
@@ -148,7 +160,11 @@ func runsQuery(query ruqi.RunQuery, jobs []string, limit int) (sql string, args 
 			return "", nil, err
 		}
 	}
-	return "SELECT " + runColumns + " FROM " + table + runMore + f.where() + " ORDER BY r.id DESC LIMIT ? OFFSET ?", append(f.args, limit, query.Offset), nil
+	order := " ORDER BY r.id DESC"
+	if rows.Back {
+		order = " ORDER BY r.id"
+	}
+	return "SELECT " + runColumns + " FROM " + table + runMore + f.where() + order + " LIMIT ? OFFSET ?", append(f.args, rows.Limit, rows.Offset), nil
 }
 
 // bad is the condition of the index of executed runs that did not succeed.
