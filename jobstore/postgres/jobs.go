@@ -147,34 +147,34 @@ func (s *Store) Jobs(ctx context.Context, query ruqi.JobQuery) (ruqi.JobRecordPa
 	if err != nil {
 		return ruqi.JobRecordPage{}, err
 	}
-	all, counted := int64(0), query.Offset >= s.farOffset && passesOver(query, &total)
-	if counted {
-		b := &pgx.Batch{}
-		b.Queue(sqlCountJobs).QueryRow(func(row pgx.Row) error { return row.Scan(&all) })
-		if err := s.look(ctx, s.front, b); err != nil {
-			return ruqi.JobRecordPage{}, s.translate(ctx, "jobs", err)
-		}
-		if sql, args, _, _, err = jobsQuery(query, rows.Of(all)); err != nil {
-			return ruqi.JobRecordPage{}, err
-		}
-	}
 	var page ruqi.JobRecordPage
-	err = s.read(ctx, "jobs", func(b *pgx.Batch) {
-		page = ruqi.JobRecordPage{Total: all}
+	fill := func(b *pgx.Batch) {
+		page.Jobs = nil
 		queue(b, sql, args, func(rows pgx.Rows) error {
 			j, err := scanJob(rows)
 			page.Jobs = append(page.Jobs, j.JobRecord)
 			return err
 		})
-		if counted {
-			return
-		}
-		count := "SELECT count(*)" + fromJobs + total.where()
+	}
+	count := func(b *pgx.Batch) {
+		sql := "SELECT count(*)" + fromJobs + total.where()
 		if len(total.terms) == 0 {
-			count = sqlCountJobs
+			sql = "SELECT count(*) FROM rq_definition"
 		}
-		b.Queue(count, total.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&page.Total) })
-	})
+		b.Queue(sql, total.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&page.Total) })
+	}
+	if query.Offset >= s.farOffset && passesOver(query, &total) {
+		err = s.readingAfter(ctx, count, func(b *pgx.Batch) {
+			sql, args, _, _, _ = jobsQuery(query, rows.Of(page.Total)) // it has been built before
+			fill(b)
+		})
+	} else {
+		err = s.reading(ctx, func(b *pgx.Batch) {
+			fill(b)
+			count(b)
+		})
+	}
+	err = s.translate(ctx, "jobs", err)
 	if err != nil {
 		return ruqi.JobRecordPage{}, err
 	}
@@ -191,7 +191,6 @@ func (s *Store) Jobs(ctx context.Context, query ruqi.JobQuery) (ruqi.JobRecordPa
 }
 
 const (
-	sqlCountJobs    = `SELECT count(*) FROM rq_definition`
 	sqlCountStates  = `SELECT state, count(*) FROM rq_job GROUP BY state`
 	sqlCountNeeds   = `SELECT pool, needs, count(*) FROM rq_job WHERE state <> 2 GROUP BY pool, needs`
 	sqlCountRunning = `SELECT count(*) FILTER (WHERE state = 1), count(*) FILTER (WHERE state = 0) FROM rq_run WHERE state < 2`

@@ -44,8 +44,20 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 		return ruqi.RunPage{}, s.translate(ctx, "runs", err)
 	}
 	rows := sqlstore.Span{Limit: size + 1, Offset: query.Offset}
+	sql, args, err := runsQuery(query, few, rows)
+	if err != nil {
+		return ruqi.RunPage{}, err
+	}
+	var page ruqi.RunPage
+	fill := func(b *pgx.Batch) {
+		page.Runs = nil
+		queue(b, sql, args, func(rows pgx.Rows) error {
+			run, err := scanRun(rows)
+			page.Runs = append(page.Runs, run)
+			return err
+		})
+	}
 	good, bad, tallied := query.Tallied()
-	var all *int64
 	count := func(b *pgx.Batch) {
 		totals, values := totalSQL(&query, few)
 		b.Queue(totals, values...).QueryRow(func(row pgx.Row) error {
@@ -57,48 +69,32 @@ func (s *Store) Runs(ctx context.Context, query ruqi.RunQuery) (ruqi.RunPage, er
 			if bad {
 				total += others
 			}
-			all = &total
+			page.Total = &total
 			return err
 		})
 	}
-	counted := query.Offset >= s.farOffset && sqlstore.WholeHistory(&query)
-	if counted {
-		b := &pgx.Batch{}
-		count(b)
-		if err := s.look(ctx, s.front, b); err != nil {
-			return ruqi.RunPage{}, s.translate(ctx, "runs", err)
+	switch {
+	case query.Offset >= s.farOffset && sqlstore.WholeHistory(&query):
+		err = s.readingAfter(ctx, count, func(b *pgx.Batch) {
+			rows = rows.Of(*page.Total)
+			sql, args, _ = runsQuery(query, few, rows) // it has been built before
+			fill(b)
+		})
+		if rows.Back {
+			slices.Reverse(page.Runs)
 		}
-		rows = rows.Of(*all)
-	}
-	sql, args, err := runsQuery(query, few, rows)
-	if err != nil {
-		return ruqi.RunPage{}, err
-	}
-	var page ruqi.RunPage
-	fill := func(b *pgx.Batch) {
-		page = ruqi.RunPage{}
-		queue(b, sql, args, func(rows pgx.Rows) error {
-			run, err := scanRun(rows)
-			page.Runs = append(page.Runs, run)
-			return err
-		})
-	}
-	if tallied && !counted {
+	case tallied:
 		err = s.reading(ctx, func(b *pgx.Batch) { // of one state with the page
 			fill(b)
 			count(b)
 		})
-	} else {
+	default:
 		b := &pgx.Batch{}
 		fill(b)
 		err = s.look(ctx, s.front, b)
 	}
 	if err != nil {
 		return ruqi.RunPage{}, s.translate(ctx, "runs", err)
-	}
-	page.Total = all
-	if rows.Back {
-		slices.Reverse(page.Runs)
 	}
 	if len(page.Runs) > size {
 		page.Runs = page.Runs[:size]

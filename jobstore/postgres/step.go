@@ -340,6 +340,26 @@ func (s *Store) reading(ctx context.Context, f func(*pgx.Batch)) error {
 	return s.ask(ctx, s.front, b)
 }
 
+// readingAfter is reading in two round trips: what first reads decides what then asks, on the same state of the database.
+func (s *Store) readingAfter(ctx context.Context, first, then func(*pgx.Batch)) error {
+	return s.writeOnce(ctx, s.limit, s.front, func(st *step) error {
+		b := &pgx.Batch{}
+		b.Queue(sqlBeginRead)
+		s.address.set(b)
+		st.open = true
+		first(b)
+		if err := st.send(b); err != nil {
+			return err
+		}
+		b = &pgx.Batch{}
+		then(b)
+		b.Queue(sqlCommit)
+		err := st.send(b)
+		st.open = err != nil
+		return err
+	})
+}
+
 // look sends a batch that only reads, or is one statement. The batch is a transaction, without BEGIN.
 func (s *Store) look(ctx context.Context, pool *pgxpool.Pool, b *pgx.Batch) error {
 	return s.ask(ctx, pool, s.withSettings(b))
