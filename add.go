@@ -27,11 +27,10 @@ type Addition struct {
 
 // AddJob implements Operations.
 func (s *Scheduler) AddJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error) {
-	checked, onConflict, err := s.checkAdd(ctx, spec, onConflict)
+	given, onConflict, err := s.checkAdd(ctx, spec, onConflict)
 	if err != nil {
 		return Job{}, "", err
 	}
-	given := give(checked)
 	recs, _, err := s.editOne(ctx, given.spec.ID, func(now time.Time, old *JobRecord) (change Change, err error) {
 		change, given.added, err = s.decideAdd(given.take(), onConflict, old, now)
 		return change, err
@@ -58,8 +57,8 @@ type givenSpec struct {
 	added Added // what the last decision says
 }
 
-func give(spec JobSpec) *givenSpec {
-	return &givenSpec{spec: &spec, trigger: spec.Trigger, task: spec.Task, paused: spec.Paused, acceptPast: spec.AcceptPast}
+func give(spec *JobSpec) *givenSpec {
+	return &givenSpec{spec: spec, trigger: spec.Trigger, task: spec.Task, paused: spec.Paused, acceptPast: spec.AcceptPast}
 }
 
 // take returns the definition for one decision, which may change it and keep it.
@@ -101,8 +100,8 @@ func (s *Scheduler) addBatch(ctx context.Context, specs []JobSpec, onConflict On
 	checked := make([]JobSpec, len(specs))
 	var ids []string
 	for i, spec := range specs {
-		spec, err := s.complete(spec, nil)
-		err = s.neverToo(ctx, err, spec, onConflict)
+		spec = spec.clone()
+		err := s.neverToo(ctx, s.complete(&spec, nil), &spec, onConflict)
 		if _, twice := place[spec.ID]; err == nil && twice {
 			err = Invalid("/id", spec.ID, "stands twice among the jobs to add")
 		}
@@ -157,23 +156,29 @@ func (s *Scheduler) emitAdded(id string, added Added) {
 }
 
 // checkAdd checks what can be checked of a job that is to be added without a step of the store.
-func (s *Scheduler) checkAdd(ctx context.Context, spec JobSpec, onConflict OnConflict) (JobSpec, OnConflict, error) {
+func (s *Scheduler) checkAdd(ctx context.Context, given JobSpec, onConflict OnConflict) (*givenSpec, OnConflict, error) {
 	onConflict, err := onConflict.checked()
 	if err != nil {
-		return spec, "", err
+		return nil, "", err
 	}
-	if len(calendarsOf(spec.Trigger)) > 0 {
+	if len(calendarsOf(given.Trigger)) > 0 {
 		if err := s.learn(ctx); err != nil {
-			return spec, "", err
+			return nil, "", err
 		}
 	}
-	spec, err = s.complete(spec, nil)
-	return spec, onConflict, s.neverToo(ctx, err, spec, onConflict)
+	spec := given.clone() // the caller's maps and slices stay the caller's
+	if err := s.neverToo(ctx, s.complete(&spec, nil), &spec, onConflict); err != nil {
+		return nil, "", err
+	}
+	return give(&spec), onConflict, nil
 }
 
 // neverToo adds to what is wrong with a job that its trigger has no fire time left, so that it is not found out when all else is mended. What
 // is stored under its id is looked at only where that matters: a trigger that stays as it is may be at its end.
-func (s *Scheduler) neverToo(ctx context.Context, wrong error, spec JobSpec, onConflict OnConflict) error {
+func (s *Scheduler) neverToo(ctx context.Context, wrong error, spec *JobSpec, onConflict OnConflict) error {
+	if wrong == nil {
+		return nil
+	}
 	now := s.storeNow(nil)
 	never := s.neverBeside(wrong, spec, nil, now)
 	if never == nil {
@@ -195,7 +200,7 @@ func (s *Scheduler) neverToo(ctx context.Context, wrong error, spec JobSpec, onC
 
 // neverBeside returns why a new definition of a job, nil where none is stored, has no fire to come; nil where it has, or where that hangs on
 // what is wrong with it.
-func (s *Scheduler) neverBeside(wrong error, spec JobSpec, stored *JobSpec, now time.Time) error {
+func (s *Scheduler) neverBeside(wrong error, spec, stored *JobSpec, now time.Time) error {
 	var invalid *InvalidError
 	if !errors.As(wrong, &invalid) || isNil(spec.Trigger) {
 		return nil
@@ -208,7 +213,8 @@ func (s *Scheduler) neverBeside(wrong error, spec JobSpec, stored *JobSpec, now 
 			}
 		}
 	}
-	bound, same, err := s.rebind(spec, stored, now)
+	bound := *spec
+	same, err := s.rebind(&bound, stored, now)
 	if err != nil || same {
 		return nil
 	}
@@ -244,13 +250,14 @@ func (s *Scheduler) decideAdd(spec *JobSpec, onConflict OnConflict, old *JobReco
 	case old == nil:
 		added = Created
 		change, err = s.create(spec, now)
-	case onConflict == Fail:
-		err = fmt.Errorf("job %q %w", spec.ID, ErrExists)
-	case onConflict == Keep:
-		added = Kept
+	case onConflict != Replace:
+		added, err = Kept, s.unbindable(spec, now)
+		if err == nil && onConflict == Fail {
+			err = fmt.Errorf("job %q %w", spec.ID, ErrExists)
+		}
 	default:
 		added = Replaced
-		change, err = s.redefine(old, *spec, now)
+		change, err = s.redefine(old, spec, now)
 	}
 	return change, added, err
 }
@@ -261,10 +268,10 @@ func (s *Scheduler) create(spec *JobSpec, now time.Time) (Change, error) {
 		return Change{}, err
 	}
 	var err error
-	if *spec, err = s.resolveSpec(*spec); err != nil {
+	if spec.Trigger, err = s.resolveTrigger(spec.Trigger); err != nil {
 		return Change{}, err
 	}
-	if *spec, err = bind(*spec, s.options.Zone, now); err != nil {
+	if spec.Trigger, err = bind(spec.Trigger, spec.ID, s.options.Zone, now); err != nil {
 		return Change{}, err
 	}
 	first, err := firstOf(spec, nil, now)

@@ -156,9 +156,9 @@ func (s *Scheduler) write(spec *JobSpec, old *JobRecord, next *fire) (Change, er
 }
 
 // redefine replaces the definition of a stored job, which keeps its next time if its trigger is the same.
-func (s *Scheduler) redefine(old *JobRecord, given JobSpec, now time.Time) (Change, error) {
-	given, err := s.resolveSpec(given)
-	if err != nil {
+func (s *Scheduler) redefine(old *JobRecord, given *JobSpec, now time.Time) (Change, error) {
+	var err error
+	if given.Trigger, err = s.resolveTrigger(given.Trigger); err != nil {
 		return Change{}, err
 	}
 	before, err := s.replan(now, old)
@@ -180,7 +180,7 @@ func (s *Scheduler) redefine(old *JobRecord, given JobSpec, now time.Time) (Chan
 }
 
 // redefineCurrent is redefine for a job whose next time is that of its calendars as they are.
-func (s *Scheduler) redefineCurrent(old *JobRecord, given JobSpec, now time.Time) (Change, error) {
+func (s *Scheduler) redefineCurrent(old *JobRecord, spec *JobSpec, now time.Time) (Change, error) {
 	oldSpec, err := s.specOf(old)
 	masks := oldSpec
 	if err != nil || s.unread.why(old.ID) != "" {
@@ -189,38 +189,38 @@ func (s *Scheduler) redefineCurrent(old *JobRecord, given JobSpec, now time.Time
 			masks = nil
 		}
 	}
-	if err := unmask(&given, masks); err != nil {
+	if err := unmask(spec, masks); err != nil {
 		return Change{}, err
 	}
-	spec, same, err := s.rebind(given, oldSpec, now)
+	same, err := s.rebind(spec, oldSpec, now)
 	if err != nil {
 		return Change{}, err
 	}
 	if !same {
-		first, err := firstOf(&spec, oldSpec, now)
+		first, err := firstOf(spec, oldSpec, now)
 		if err != nil {
 			return Change{}, err
 		}
 		write := s.write
-		if isPast(&spec, first, now) {
+		if isPast(spec, first, now) {
 			last := *first
 			write = func(spec *JobSpec, old *JobRecord, _ *fire) (Change, error) { return s.past(spec, old, last, now) }
 		}
-		change, err := write(&spec, old, first)
+		change, err := write(spec, old, first)
 		if err != nil {
 			return Change{}, err
 		}
 		change.Runs = append(s.settle(old, now, "its trigger was changed before it could start"), change.Runs...)
-		usedUp(change.Job, &spec, old.RunCount)
+		usedUp(change.Job, spec, old.RunCount)
 		return change, nil
 	}
-	rec, err := s.record(&spec)
+	rec, err := s.record(spec)
 	if err != nil {
 		return Change{}, err
 	}
 	rec.State, rec.Reason, rec.NextNominal, rec.NextDue = old.State, old.Reason, old.NextNominal, old.NextDue
 	if rec.NextNominal != nil && spec.Policy.Jitter != oldSpec.Policy.Jitter {
-		next := jittered(&spec, *rec.NextNominal)
+		next := jittered(spec, *rec.NextNominal)
 		rec.NextDue = &next.due
 	}
 	rec.Version = old.Version + 1
@@ -229,11 +229,11 @@ func (s *Scheduler) redefineCurrent(old *JobRecord, given JobSpec, now time.Time
 	case spec.Paused && rec.State == JobActive:
 		change.Runs = s.settle(old, now, pausedFirst)
 		rec.State, rec.Reason, rec.NextNominal, rec.NextDue = JobPaused, "paused when added", nil, nil
-	case sameDefinition(oldSpec, &spec):
+	case sameDefinition(oldSpec, spec):
 		return Change{}, nil
 	case rec.State == JobActive && rec.NextDue == nil && !spec.Policy.RunOnStart: // nothing will run it any more
 		rec.State, rec.Reason = JobFinished, noFiresLeft
-	case usedUp(&rec, &spec, old.RunCount):
+	case usedUp(&rec, spec, old.RunCount):
 		change.Runs = s.settle(old, now, "its max_runs were lowered before it could start")
 	}
 	spec.Paused, spec.AcceptPast = false, false
@@ -262,7 +262,7 @@ func unmask(given, stored *JobSpec) error {
 
 // rebind binds a new definition: with the stored zone and anchor, so that an equal definition is an
 // equal trigger; a different one keeps the zone and counts from now on. same reports which it is.
-func (s *Scheduler) rebind(given JobSpec, stored *JobSpec, now time.Time) (spec JobSpec, same bool, err error) {
+func (s *Scheduler) rebind(spec, stored *JobSpec, now time.Time) (same bool, err error) {
 	zone, anchor := s.options.Zone, now
 	if stored != nil {
 		storedZone, storedAnchor := binding(stored)
@@ -273,12 +273,13 @@ func (s *Scheduler) rebind(given JobSpec, stored *JobSpec, now time.Time) (spec 
 			anchor = storedAnchor
 		}
 	}
-	spec, err = bind(given, zone, anchor)
+	given := spec.Trigger
+	spec.Trigger, err = bind(given, spec.ID, zone, anchor)
 	if err != nil || stored != nil && sameTrigger(stored.Trigger, spec.Trigger) {
-		return spec, err == nil, err
+		return err == nil, err
 	}
-	spec, err = bind(given, zone, now)
-	return spec, false, err
+	spec.Trigger, err = bind(given, spec.ID, zone, now)
+	return false, err
 }
 
 // usedUp finishes an active job whose runs so far are all that it may have.
@@ -342,14 +343,14 @@ func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *J
 		if job.ID != id {
 			return Change{}, Invalid("/id", job.ID, "the id of a job cannot change; it is %q", id)
 		}
-		spec, err := s.complete(job.JobSpec, was)
-		if err != nil {
+		spec := job.clone() // the caller's maps and slices stay the caller's
+		if err := s.complete(&spec, was); err != nil {
 			if stored, unread := s.specOf(old); unread == nil {
-				err = joinFaults(err, s.neverBeside(err, spec, stored, now))
+				err = joinFaults(err, s.neverBeside(err, &spec, stored, now))
 			}
 			return Change{}, err
 		}
-		return s.redefine(old, spec, now)
+		return s.redefine(old, &spec, now)
 	})
 	if err != nil {
 		return Job{}, err

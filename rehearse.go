@@ -17,11 +17,11 @@ var _ Rehearser = (*Scheduler)(nil)
 
 // RehearseJob implements Rehearser. The time is the store's, as well as it is known from the last heartbeat.
 func (s *Scheduler) RehearseJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error) {
-	spec, onConflict, err := s.checkAdd(ctx, spec, onConflict)
+	given, onConflict, err := s.checkAdd(ctx, spec, onConflict)
 	if err != nil {
 		return Job{}, "", err
 	}
-	page, err := s.store.Jobs(ctx, JobQuery{IDs: []string{spec.ID}, Limit: 1})
+	page, err := s.store.Jobs(ctx, JobQuery{IDs: []string{given.spec.ID}, Limit: 1})
 	if err != nil {
 		return Job{}, "", err
 	}
@@ -34,7 +34,7 @@ func (s *Scheduler) RehearseJob(ctx context.Context, spec JobSpec, onConflict On
 	if len(page.Jobs) > 0 {
 		old = &page.Jobs[0]
 	}
-	change, added, err := s.decideAdd(&spec, onConflict, old, now)
+	change, added, err := s.decideAdd(given.take(), onConflict, old, now)
 	if err != nil {
 		return Job{}, "", err
 	}

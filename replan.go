@@ -119,33 +119,36 @@ func (s *Scheduler) resolve(spec *JobSpec) (*JobSpec, error) {
 	if s.resolved(spec.Trigger) {
 		return spec, nil
 	}
+	changed := *spec
+	var err error
+	changed.Trigger, err = s.resolveTrigger(spec.Trigger)
+	return &changed, err
+}
+
+// resolveTrigger returns the trigger with the days that its calendars have now. After an error it is as it was.
+func (s *Scheduler) resolveTrigger(trigger Trigger) (Trigger, error) {
+	if s.resolved(trigger) {
+		return trigger, nil
+	}
 	if s.options.Calendars == nil {
-		return spec, errNoCalendars
+		return trigger, errNoCalendars
 	}
 	generation := s.generation()
 	var faults Faults
-	data, err := spec.Trigger.MarshalJSON()
+	data, err := trigger.MarshalJSON()
 	if err != nil {
 		faults.Merge("/trigger", err)
-		return spec, faults.Err()
+		return trigger, faults.Err()
 	}
-	trigger, err := s.registry.DecodeTrigger(data)
+	resolved, err := s.registry.DecodeTrigger(data)
 	if err != nil {
 		faults.Merge("/trigger", err)
-		return spec, faults.Err()
+		return trigger, faults.Err()
 	}
-	if !s.resolved(trigger) && s.generation() == generation {
-		return spec, Invalid("/trigger", "", "the calendars of the registry are not those of the scheduler (Options.Calendars)")
+	if !s.resolved(resolved) && s.generation() == generation {
+		return trigger, Invalid("/trigger", "", "the calendars of the registry are not those of the scheduler (Options.Calendars)")
 	}
-	changed := *spec
-	changed.Trigger = trigger
-	return &changed, nil
-}
-
-// resolveSpec is resolve for a definition that is the caller's own.
-func (s *Scheduler) resolveSpec(spec JobSpec) (JobSpec, error) {
-	resolved, err := s.resolve(&spec)
-	return *resolved, err
+	return resolved, nil
 }
 
 // triggerAlone reports whether all that is wrong with a definition is its trigger.

@@ -123,7 +123,7 @@ func (spec *JobSpec) checkValues(faults *Faults) (params bool) {
 	if n := utf8.RuneCountInString(spec.Description); n > maxDescription || !utf8.ValidString(spec.Description) {
 		faults.Add("/description", spec.Description, "accepted is UTF-8 text of at most %d characters", maxDescription)
 	}
-	checkWords(faults, *spec)
+	checkWords(faults, spec)
 	switch err := checkParams(spec.Params); {
 	case err != nil:
 		faults.Merge("/params", err)
@@ -140,12 +140,11 @@ func (spec *JobSpec) checkValues(faults *Faults) (params bool) {
 	return params
 }
 
-// complete checks a definition, all faults at once, and fills in what is open. Its trigger
-// is bound for the check alone: what it is really bound with is known only within the store's step. was is the task
-// that the job has had until now, nil for none: it is not vetted again.
-func (s *Scheduler) complete(spec JobSpec, was Task) (JobSpec, error) {
+// complete checks a definition, all faults at once, and fills in what is open. What its trigger is bound with is known only
+// within the store's step, which tells what is wrong with that; here it is bound only to be told of together with what else is
+// wrong. was is the task that the job has had until now, nil for none: it is not vetted again.
+func (s *Scheduler) complete(spec *JobSpec, was Task) error {
 	var faults Faults
-	spec = spec.clone() // the caller's maps and slices stay the caller's
 	if spec.ID == "" {
 		spec.ID = strings.ToLower(rand.Text())
 	}
@@ -159,21 +158,26 @@ func (s *Scheduler) complete(spec JobSpec, was Task) (JobSpec, error) {
 	spec.Task, spec.Executor = s.completeTask(&faults, spec, was)
 	var unresolved error
 	if !isNil(spec.Trigger) {
-		spec, unresolved = s.resolveSpec(spec)
+		spec.Trigger, unresolved = s.resolveTrigger(spec.Trigger)
 	}
-	if isNil(spec.Trigger) {
+	switch starter, ok := spec.Trigger.(Starter); {
+	case isNil(spec.Trigger):
 		faults.Add("/trigger", "", "missing")
-	} else if unresolved != nil {
+		return faults.Err()
+	case unresolved != nil:
 		faults.Merge("", unresolved)
-	} else if _, err := bind(spec, s.options.Zone, micro(s.options.Now())); err != nil {
-		faults.Merge("", err)
-	} else if starter, ok := spec.Trigger.(Starter); ok && starter.OnStart() && !spec.Policy.RunOnStart {
+		return faults.Err()
+	case ok && starter.OnStart() && !spec.Policy.RunOnStart:
 		faults.Add("/policy/run_on_start", "false", "%v never fires by the clock; with policy.run_on_start the job runs each time an instance starts", spec.Trigger)
 	}
-	return spec, faults.Err()
+	wrong := faults.Err()
+	if wrong != nil {
+		wrong = joinFaults(wrong, s.unbindable(spec, micro(s.options.Now())))
+	}
+	return wrong
 }
 
-func (s *Scheduler) completeTask(faults *Faults, spec JobSpec, was Task) (Task, string) {
+func (s *Scheduler) completeTask(faults *Faults, spec *JobSpec, was Task) (Task, string) {
 	if isNil(spec.Task) {
 		faults.Add("/task", "", "missing")
 		return nil, spec.Executor
@@ -229,20 +233,25 @@ func sameTask(was, given Task) bool {
 	return err == nil && bytes.Equal(before, now)
 }
 
+// unbindable returns what is wrong with what the trigger of a new definition leaves open.
+func (s *Scheduler) unbindable(spec *JobSpec, now time.Time) error {
+	_, err := bind(spec.Trigger, spec.ID, s.options.Zone, now)
+	return err
+}
+
 // bind fills in what the trigger leaves open.
-func bind(spec JobSpec, zone *time.Location, anchor time.Time) (JobSpec, error) {
-	binder, ok := spec.Trigger.(Binder)
+func bind(trigger Trigger, id string, zone *time.Location, anchor time.Time) (Trigger, error) {
+	binder, ok := trigger.(Binder)
 	if !ok {
-		return spec, nil
+		return trigger, nil
 	}
-	trigger, err := binder.Bind(zone, anchor, spec.ID)
+	bound, err := binder.Bind(zone, anchor, id)
 	if err != nil {
 		var faults Faults
 		faults.Merge("/trigger", err)
-		return spec, faults.Err()
+		return trigger, faults.Err()
 	}
-	spec.Trigger = trigger
-	return spec, nil
+	return bound, nil
 }
 
 // binding is what a stored definition's trigger was bound with: nil and zero where it has none.
@@ -291,7 +300,7 @@ func holdsNUL(value any) bool {
 	return false
 }
 
-func checkWords(faults *Faults, spec JobSpec) {
+func checkWords(faults *Faults, spec *JobSpec) {
 	if len(spec.Tags) > maxTags {
 		faults.Add("/tags", "", "%d tags; accepted are at most %d", len(spec.Tags), maxTags)
 	}

@@ -23,7 +23,8 @@ func readLimits(start *time.Time, startText string, end *time.Time, endText stri
 	l.start, w.start = readLimit(start, startText, z, "start", faults)
 	l.end, w.end = readLimit(end, endText, z, "end", faults)
 	if z == nil && (w.start != nil || w.end != nil) {
-		l.written = &w
+		kept := w // most triggers have none, and allocate nothing
+		l.written = &kept
 		if w.start == nil || w.end == nil {
 			return l // an instant beside a wall time: which is earlier depends on the zone
 		}
