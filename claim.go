@@ -100,9 +100,18 @@ func (s *Scheduler) claimLoop(ctx context.Context) {
 				wait = min(wait, asideFor)
 			}
 		}
+		if wait == pollEvery {
+			wait = s.untilBeatOf(pollEvery)
+		}
 		next = time.Now().Add(wait)
 		timer.Reset(wait)
 	}
+}
+
+// untilBeatOf is the time to the next moment that is a multiple of every after the loops were started. Loops with nothing to do wake at
+// the same moments: to wake a process costs more than what they do then.
+func (s *Scheduler) untilBeatOf(every time.Duration) time.Duration {
+	return every - time.Since(s.looping)%every
 }
 
 // gatherFor is the time from the beginning of a claim to the next, after one that took so long. The first fire of those that gather waits for both,

@@ -195,8 +195,8 @@ func (s *Scheduler) beatLimit() time.Duration { return 2 * s.heartbeat() }
 
 // beatLoop keeps the lease alive, until ctx ends. It does nothing else: whatever could hang has a loop of its own.
 func (s *Scheduler) beatLoop(ctx context.Context) {
-	ticker := time.NewTicker(s.heartbeat())
-	defer ticker.Stop()
+	timer := time.NewTimer(s.untilBeatOf(s.heartbeat()))
+	defer timer.Stop()
 	again := time.NewTimer(0) // when a lost life is followed by the next
 	again.Stop()
 	var lastLost time.Time
@@ -209,7 +209,8 @@ func (s *Scheduler) beatLoop(ctx context.Context) {
 			if s.lease.isOver() {
 				continue
 			}
-		case <-ticker.C:
+		case <-timer.C:
+			timer.Reset(s.untilBeatOf(s.heartbeat()))
 			if s.lease.isOver() && (time.Since(lastLost) < s.options.Lease || s.state.Load() != stateRunning) {
 				continue
 			}

@@ -289,18 +289,17 @@ func (s *Scheduler) followLoop(ctx context.Context) {
 		case <-timer.C:
 		case <-s.follower.asks:
 		}
-		wait := pollEvery
 		switch err := s.follow(ctx); {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
 			s.log.Warn("jobs could not be planned by their calendars; it is tried again", "error", err)
-			wait = backoff
+			timer.Reset(backoff)
 			backoff = min(2*backoff, lastBackoff)
 		default:
 			backoff = pollEvery
+			timer.Reset(s.untilBeatOf(pollEvery))
 		}
-		timer.Reset(wait)
 	}
 }
 

@@ -49,10 +49,11 @@ type Scheduler struct {
 	ending    []string      // jobs whose fires wait for ends of this instance that are not written; guarded by claiming
 	doubt     atomic.Bool   // a claim failed in a way that may have happened in the store all the same
 	writing   chan struct{} // holds one token while output is on its way to the store
-	lifecycle sync.Mutex    // held by Start, Shutdown and Tick while they change state; guards the next four
+	lifecycle sync.Mutex    // held by Start, Shutdown and Tick while they change state; guards the next five
 	started   bool
 	ticks     int             // calls of Tick under way
 	loopsEnd  context.Context // ends with the loops; set while they run
+	looping   time.Time       // when the loops were started
 	state     atomic.Int32
 	stop      context.CancelCauseFunc // ends the loops; set while they run
 	loops     sync.WaitGroup
@@ -131,7 +132,7 @@ func (s *Scheduler) Start(ctx context.Context) error {
 // startLoops runs the loops that a scheduler with running runs needs.
 func (s *Scheduler) startLoops() {
 	ctx, stop := context.WithCancelCause(context.Background())
-	s.loopsEnd, s.stop = ctx, stop
+	s.loopsEnd, s.stop, s.looping = ctx, stop, time.Now()
 	s.loops.Go(func() { s.beatLoop(ctx) })
 	s.loops.Go(func() { s.rescueLoop(ctx) })
 	s.loops.Go(func() { s.finishLoop(ctx) })

@@ -40,16 +40,21 @@ func idle(runs int) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the service: %w: %s", err, out)
 	}
-	var load, rss []float64
+	var load, rss, floor []float64
 	for range runs {
 		percent, mib, err := watch(binary, dir, window)
 		if err != nil {
 			return err
 		}
 		load, rss = append(load, percent), append(rss, mib)
+		if percent, err = ticking(window); err != nil {
+			return err
+		}
+		floor = append(floor, percent)
 	}
-	row("service on SQLite: idle with 100,000 jobs not due, CPU % of one core", "not measurable", runs, spread("%.2f", load))
-	row("the same, resident MiB", "under 60", runs, spread("%.0f", rss))
+	row("service on SQLite: idle with 100,000 jobs not due, CPU % of one core", "not measurable", runs, spread("%.3f", load))
+	row("floor: a Go program that only wakes once a second", "", runs, spread("%.3f", floor))
+	row("the idle service, resident MiB", "under 60", runs, spread("%.0f", rss))
 	return nil
 }
 
@@ -70,35 +75,72 @@ func watch(binary, dir string, window time.Duration) (percent, mib float64, err 
 		return 0, 0, fmt.Errorf("the service says %q: %w", line, err)
 	}
 	time.Sleep(5 * time.Second)
-	before, err := ticks(cmd.Process.Pid)
-	if err != nil {
-		return 0, 0, err
-	}
-	time.Sleep(window)
-	after, err := ticks(cmd.Process.Pid)
-	if err != nil {
+	if percent, err = busy(cmd.Process.Pid, window); err != nil {
 		return 0, 0, err
 	}
 	mib, err = residentMiB(cmd.Process.Pid)
-	return 100 * (after - before).Seconds() / window.Seconds(), mib, err
+	return percent, mib, err
 }
 
-// ticks is the user and system time of a process; a tick is a hundredth of a second on every Linux.
-func ticks(pid int) (time.Duration, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// busy is how much of a core a process takes during the window, in percent.
+func busy(pid int, window time.Duration) (float64, error) {
+	before, err := runTime(pid)
 	if err != nil {
 		return 0, err
 	}
-	_, rest, _ := strings.Cut(string(data), ") ")
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
+	time.Sleep(window)
+	after, err := runTime(pid)
+	return 100 * (after - before).Seconds() / window.Seconds(), err
+}
+
+// tick wakes once a second, for as long as any window lasts.
+func tick() {
+	ticker := time.NewTicker(time.Second)
+	for range 10 * 60 {
+		<-ticker.C
 	}
-	var user, system int64
-	if _, err := fmt.Sscan(fields[11]+" "+fields[12], &user, &system); err != nil {
+}
+
+// ticking is what a Go program takes that does nothing but wake once a second: this one, started again.
+func ticking(window time.Duration) (percent float64, err error) {
+	self, err := os.Executable()
+	if err != nil {
 		return 0, err
 	}
-	return time.Duration(user+system) * 10 * time.Millisecond, nil
+	cmd := exec.Command(self, "-tick")
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it says that it was killed
+	}()
+	time.Sleep(2 * time.Second)
+	return busy(cmd.Process.Pid, window)
+}
+
+// runTime is the time that the threads of a process have run, to the nanosecond, as the kernel's scheduler counts it.
+func runTime(pid int) (time.Duration, error) {
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	if err != nil {
+		return 0, err
+	}
+	if len(files) == 0 {
+		return 0, fmt.Errorf("process %d: the kernel tells no schedstat", pid)
+	}
+	var total time.Duration
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return 0, err
+		}
+		var ran time.Duration
+		if _, err := fmt.Sscan(string(data), &ran); err != nil {
+			return 0, err
+		}
+		total += ran
+	}
+	return total, nil
 }
 
 func residentMiB(pid int) (float64, error) {
