@@ -149,7 +149,7 @@ func (d *Document) Rest(faults []error, name, value string) (definition json.Raw
 	if d.value == nil || slices.Contains(out, "/id") {
 		return nil, nil, false
 	}
-	rest := &Document{File: d.File, value: without(d.value, "", out).(map[string]any)}
+	rest := &Document{File: d.File, value: object.Without(d.value, out).(map[string]any)}
 	definition, err := rest.Definition(name, value)
 	return definition, func(told []error) []error {
 		return slices.DeleteFunc(told, func(err error) bool {
@@ -180,30 +180,6 @@ func replaced(value any, pointer string, parts []string, with any) any {
 			all[i] = replaced(item, fmt.Sprintf("%s/%d", pointer, i), parts, with)
 		}
 		return all
-	}
-	return value
-}
-
-// without is the value with null in place of the parts. Of a list it is as long as it was, so that pointers stay.
-func without(value any, pointer string, parts []string) any {
-	if slices.Contains(parts, pointer) {
-		return nil
-	}
-	switch v := value.(type) {
-	case map[string]any:
-		rest := make(map[string]any, len(v))
-		for name, member := range v {
-			if below := pointer + object.Pointer(name); !slices.Contains(parts, below) {
-				rest[name] = without(member, below, parts)
-			}
-		}
-		return rest
-	case []any:
-		rest := make([]any, len(v))
-		for i, item := range v {
-			rest[i] = without(item, fmt.Sprintf("%s/%d", pointer, i), parts)
-		}
-		return rest
 	}
 	return value
 }
