@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -171,8 +172,11 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 		}
 	}
 	for _, name := range f.allowUsers {
-		if name == "" {
+		unknown := user.UnknownUserError("")
+		if _, err := user.Lookup(name); name == "" {
 			wrong("allow-users", "an empty name")
+		} else if errors.As(err, &unknown) { // what cannot be looked up now may be there later
+			wrong("allow-users", "there is no user %q on this machine", name)
 		}
 	}
 	s.legacy = f.legacy.settings(f.listen, wrong)

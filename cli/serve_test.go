@@ -161,6 +161,8 @@ func TestServeRefusesWhatWouldNotDo(t *testing.T) { // CD03
 		{2, "RUQI_SLOTS", nil, "RUQI_SLOTS=command=many"},
 		{2, "RUQI_LEASE: ", []string{"--listen", "127.0.0.1:0"}, "RUQI_LEASE=1ms"},
 		{2, "RUQI_INSECURE_HTTP", nil, "RUQI_INSECURE_HTTP=maybe"},
+		{2, `--allow-users: there is no user "nosuchuser" on this machine`, []string{"--listen", "127.0.0.1:0", "--allow-users", "root,nosuchuser"}, ""},
+		{2, `RUQI_ALLOW_USERS: there is no user "nosuchuser" on this machine`, []string{"--listen", "127.0.0.1:0"}, "RUQI_ALLOW_USERS=nosuchuser"},
 		{2, "--log-level", []string{"--log-level", "loud"}, ""},
 		{2, "accepted are memory:, sqlite:PATH and postgres:", []string{"--store", "mysql://user:secret@host/db"}, ""},
 		{1, "missing", []string{"--store", "sqlite:" + dir + "/missing/ruqi.db"}, ""},
@@ -193,6 +195,17 @@ func TestSettingsComeFromTheEnvironmentToo(t *testing.T) {
 	s.eventually("a pool that nobody names by himself is spoken of", func() bool { return strings.Contains(s.log.String(), "pool=comand") })
 	if strings.Contains(s.log.String(), "pool=command") {
 		t.Error("a pool of the program's own is spoken of")
+	}
+}
+
+func TestAProgramOfTheListThatIsNotThereIsSpokenOf(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:", "--allow-programs", "/usr/bin/no-such-program,/bin/sh,/etc")
+	s.eventually("what is no program is named", func() bool {
+		said := s.log.String()
+		return strings.Contains(said, "program=/usr/bin/no-such-program") && strings.Contains(said, "program=/etc")
+	})
+	if strings.Contains(s.log.String(), "program=/bin/sh") {
+		t.Error("a program that is there is spoken of")
 	}
 }
 
