@@ -1,6 +1,7 @@
 package crontab
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -148,10 +149,11 @@ func (r *reader) read(line string) {
 	case text[0] == '#':
 		r.Comments++
 		r.above = above
+		said := strings.TrimSpace(strings.TrimLeft(text, "#"))
 		if strings.HasPrefix(text, "##") {
-			text = strings.TrimRight(text, "#\r"+blanks) // the right side of a box
+			said = cmp.Or(strings.TrimRight(said, "#"+blanks), "##") // without the right side of a box; a rule is no empty line
 		}
-		if e, off := r.above.add(strings.TrimSpace(strings.TrimLeft(text, "#")), r.System); off {
+		if e, off := r.above.add(said, r.System); off {
 			command, _, _ := percent(e.command)
 			r.id(programOf(command)) // so that those below stay the same jobs, and it is the same when it is switched on again
 		}

@@ -259,7 +259,7 @@ func TestCommentsAboveALine(t *testing.T) {
 		{"# first\n# second", "first\nsecond", "true x"},
 		{"# first\r\n# second\r", "first\nsecond", "true x"},
 		{"  # first\n\t#second", "first\nsecond", "true x"},
-		{"#\n# ======\n# first\n#\n# ------\n# second\n#", "first\nsecond", "true x"},
+		{"#\n# ======\n# first\n#\n# ------\n# second\n#", "first\n\nsecond", "true x"},
 		{"# first\n#", "first", "first"},
 		{"# other\n\n# first\n# second", "first\nsecond", "true x"},
 		{"# other\nX=1\n# first\n# second", "first\nsecond", "true x"},
