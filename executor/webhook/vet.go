@@ -1,14 +1,17 @@
 package webhook
 
 import (
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/object"
+	"github.com/ruqi-dev/ruqi/internal/text"
 )
 
 // methods are those that a request may have: the ones that nearly all are, those that IANA has registered beside them, and two that caches are
@@ -21,8 +24,8 @@ var methods = []string{
 	"PURGE", "BAN",
 }
 
-// Vet refuses what each run would fail of: an unknown method, a host that is written as an address that may not be reached from here, a
-// port that there is not. Names are judged when they are resolved, and every address again when a connection is made.
+// Vet refuses what each run would fail of: an unknown method, a host that is written as an address that may not be reached from here or that
+// no resolver finds, a port that there is not. Names are judged when they are resolved, and every address again when a connection is made.
 func (e *Executor) Vet(task ruqi.Task) error {
 	t, ok := task.(*Task)
 	switch {
@@ -43,8 +46,11 @@ func (e *Executor) Vet(task ruqi.Task) error {
 	if err := e.literal(t.url); err != nil {
 		faults.Add(pointer, "", "%v", err)
 	}
-	if u, err := url.Parse(t.url); err == nil && u.Port() != "" {
-		if port, err := strconv.ParseUint(u.Port(), 10, 16); err != nil || port == 0 {
+	if u, err := url.Parse(t.url); err == nil {
+		if why := neverFound(u.Hostname()); why != "" {
+			faults.Add(pointer, "", "%s", why)
+		}
+		if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
 			faults.Add(pointer, "", "the port %s is none from 1 to 65535", u.Port())
 		}
 	}
@@ -53,5 +59,29 @@ func (e *Executor) Vet(task ruqi.Task) error {
 			faults.Add("/headers/Host", host, "is no host")
 		}
 	}
+	if t.method == "HEAD" && t.answer == answerJSON {
+		faults.Add("/answer", t.answer, "the answer to HEAD has no body, and so no JSON")
+	}
 	return faults.Err()
+}
+
+// neverFound says why no resolver finds a host, whatever names there are; empty where one may.
+func neverFound(host string) string {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return ""
+	}
+	if strings.Trim(host, "0123456789.") == "" {
+		return host + " is no address, and no name, which has a letter"
+	}
+	const longest, longestPart = 253, 63 // bytes (RFC 1035, section 2.3.4, without the root)
+	plain, err := httpguts.PunycodeHostPort(host)
+	name := strings.TrimSuffix(plain, ".")
+	wrong := err != nil || len(name) > longest
+	for part := range strings.SplitSeq(name, ".") {
+		wrong = wrong || part == "" || len(part) > longestPart || part[0] == '-' || part[len(part)-1] == '-'
+	}
+	if wrong {
+		return text.Cut(host, longestPart) + " is no name of a host"
+	}
+	return ""
 }

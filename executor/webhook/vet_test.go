@@ -33,6 +33,18 @@ func TestWhatNoRequestCanHaveIsRefusedWhenItIsGiven(t *testing.T) {
 		{get("http://example.com:65535/"), ""},
 		{webhook.Call("http://example.com:0/#{}"), "/call port"},
 		{get("http://example.com/").WithHeader("host", "a b"), "/headers/Host no host"},
+		{get("http://10.0.0.300/"), "/url 10.0.0.300 is no address, and no name"},
+		{get("http://2130706433/"), "/url 2130706433 is no address, and no name"},
+		{get("http://exa_mple..com/"), "/url exa_mple..com is no name of a host"},
+		{get("http://-x.example.com/"), "/url -x.example.com is no name of a host"},
+		{get("http://" + strings.Repeat("a", 64) + ".example.com/"), "/url is no name of a host"},
+		{get("http://" + strings.Repeat("a.", 127) + "com/"), "/url is no name of a host"},
+		{get("http://exa_mple.com./"), ""},
+		{get("http://bücher.example/"), ""},
+		{get("http://1.example/"), ""},
+		{get("http://0xa/"), ""},
+		{webhook.Request("HEAD", "http://example.com/").WithJSONAnswer(), "/answer no body"},
+		{get("http://example.com/").WithJSONAnswer(), ""},
 		{get("http://example.com/").WithHeader("host", "other.example:8080"), ""},
 	} {
 		var invalid *ruqi.InvalidError
@@ -60,6 +72,11 @@ func TestWhatNoRequestCanHaveIsRefusedWhenItIsGiven(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s cannot be read when it is stored: %v", c.task, err)
+		}
+	}
+	for expect, want := range map[string]string{"200,": `"200," has an empty part; `, "200,x": `"x" is no status`, "2xx-3xx": `"2xx-3xx"`} {
+		if err := get("http://example.com/").WithExpect(expect).Err(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", expect, err, want)
 		}
 	}
 	if err := webhook.Request("get", "http://example.com/").Err(); err == nil || !strings.Contains(fmt.Sprint(err), `did you mean "GET"?`) {
