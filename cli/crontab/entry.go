@@ -98,13 +98,9 @@ func (e *entry) mayNameUser(known, beside bool) bool {
 	if rest == "" || !userName(word) || strings.HasPrefix(rest, "-") || slices.Contains(carriers, word) || slices.Contains(quiet, word) {
 		return false
 	}
-	program := slices.Contains(programs, word)
-	if known && !program {
-		return true
-	}
 	second, _, _ := cutBlank(rest)
 	begins := strings.ContainsRune("/~.$({", rune(second[0])) || slices.Contains(programs, second) || slices.Contains(carriers, second) || slices.Contains(quiet, second)
-	return begins && (known || slices.Contains(bothNames, word) || beside && !program)
+	return begins && (known || slices.Contains(bothNames, word) || beside && !slices.Contains(programs, word))
 }
 
 // namesNone reports whether word 6 of a line can be no user's name before a command. certain: whatever users there are.

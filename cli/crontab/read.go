@@ -48,8 +48,8 @@ type Options struct {
 	// Dialect is how the five fields are read: crontab (also where empty) or ruqi, that is as APScheduler reads them: 0 is Monday, and
 	// both day fields must match.
 	Dialect string
-	// IsUser tells whether a name is a user's on this host: where a table is not said to be one of users, such a word is not taken for a
-	// program. Nil: no name is.
+	// IsUser tells whether a name is a user's on this host: where a table is not said to be one of users, such a word before what
+	// begins a command is not taken for the program. Nil: no name is.
 	IsUser func(name string) bool
 	// Home returns where the user's commands start (empty name: the service's own user), or empty where that is not known. Nil: it is not.
 	Home func(user string) string

@@ -151,7 +151,7 @@ func TestAWordThatMayBeAUserOrAProgramIsAskedAbout(t *testing.T) {
 	}{
 		"a user that is a program as well":        {"0 5 * * * git /usr/bin/a\n", []int{1}, false},
 		"a program of that name":                  {"0 5 * * * git pull\n1 5 * * * java -jar x\n2 5 * * * node app.js\n", nil, false},
-		"a user of the host":                      {"0 5 * * * deploy x\n1 5 * * * node /srv/app.js\n2 5 * * * node app.js\n", []int{1, 2}, false},
+		"a user of the host":                      {"0 5 * * * deploy rsync a b\n1 5 * * * node /srv/app.js\n2 5 * * * node app.js\n3 5 * * * deploy x\n", []int{1, 2}, false},
 		"a tie":                                   {"0 5 * * * root /bin/a\n1 5 * * * git /bin/b\n2 5 * * * find /tmp -delete\n", []int{2}, false},
 		"a name nobody knows, beside one of root": {"0 5 * * * root /bin/a\n1 5 * * * ann /bin/b\n2 5 * * * find /tmp -delete\n3 5 * * * /bin/c\n", []int{2}, false},
 		"a name nobody knows, by itself":          {"0 5 * * * ann /bin/b\n", nil, false},
