@@ -173,6 +173,36 @@ func (s *Scheduler) checkAdd(ctx context.Context, given JobSpec, onConflict OnCo
 	return give(&spec), onConflict, nil
 }
 
+// WrongBeside adds to the *InvalidError with which the reading of a definition ended (Registry.DecodeJob) what AddJob would refuse the
+// rest of it for, spec, so that a user is told all at once. Of what could not be read nothing more is told, nor what may come of its
+// being left out. Any other error is returned as it is. It changes nothing.
+func (s *Scheduler) WrongBeside(ctx context.Context, wrong error, spec JobSpec, onConflict OnConflict) error {
+	if len(calendarsOf(spec.Trigger)) > 0 {
+		if err := s.learn(ctx); err != nil {
+			return wrong
+		}
+	}
+	spec = spec.clone()
+	return s.neverToo(ctx, s.completeBeside(wrong, &spec, nil), &spec, onConflict)
+}
+
+// completeBeside is complete for a definition of which a part could not be read: wrong says why.
+func (s *Scheduler) completeBeside(wrong error, spec *JobSpec, was Task) error {
+	var read, more *InvalidError
+	if !errors.As(wrong, &read) {
+		return wrong
+	}
+	if err := s.complete(spec, was); !errors.As(err, &more) {
+		return wrong
+	}
+	taskRead := !slices.ContainsFunc(read.Faults, func(f Fault) bool { return object.Within("/task", f.Pointer) })
+	all := Faults{list: slices.Clone(read.Faults)}
+	all.mergeNew(slices.DeleteFunc(more.Faults, func(f Fault) bool {
+		return !taskRead && object.Within("/params", f.Pointer) // it is for the task to say which it takes
+	}))
+	return all.Err()
+}
+
 // neverToo adds to what is wrong with a job that its trigger has no fire time left, so that it is not found out when all else is mended. What
 // is stored under its id is looked at only where that matters: a trigger that stays as it is may be at its end.
 func (s *Scheduler) neverToo(ctx context.Context, wrong error, spec *JobSpec, onConflict OnConflict) error {

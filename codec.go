@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ruqi-dev/ruqi/internal/duration"
@@ -118,8 +119,8 @@ func durationText(d *time.Duration) *string {
 }
 
 // DecodeJob reads a definition as a user writes it. It refuses members it does not know or that stand twice, and values it
-// does not accept, those out of range included, all at once, in an *InvalidError. What is left out is left at its zero value. What takes a
-// scheduler to tell, such as the functions of a program or the next fire of a trigger, AddJob looks at.
+// does not accept, those out of range included, all at once, in an *InvalidError; the definition is then what the others make. What is left
+// out is left at its zero value. What takes a scheduler to tell, such as the functions of a program or the next fire of a trigger, AddJob looks at.
 func (r *Registry) DecodeJob(data []byte) (JobSpec, error) { return r.decodeJob(data, true) }
 
 // decodeJob is lenient towards unknown members in stored rows: a newer release may have written them.
@@ -193,11 +194,24 @@ func readPart[T any](d *decoder, pointer string, raw []byte, known *memo[T], dec
 		d.mergePart(pointer, raw, err)
 		return part, err == nil && keep(part)
 	}
-	if d.strict {
-		part, _ := read(raw)
-		return part
+	if !d.strict {
+		return known.read(raw, read)
 	}
-	return known.read(raw, read)
+	from := len(d.faults.list)
+	part, _ := read(raw)
+	if told := d.faults.list[from:]; len(told) > 0 {
+		part, _ = decode(withoutFaults(pointer, raw, told)) // the faults are told; a part that is nothing without them is none
+	}
+	return part
+}
+
+// withoutFaults is the text of a part without the members that are wrong.
+func withoutFaults(pointer string, raw []byte, told []Fault) []byte {
+	var parts []string
+	for _, fault := range told {
+		parts = append(parts, strings.TrimPrefix(fault.Pointer, pointer))
+	}
+	return object.TextWithout(raw, parts)
 }
 
 // goesByNoCalendar reports whether the trigger will be the same whenever it is decoded.

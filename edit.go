@@ -337,14 +337,17 @@ func (s *Scheduler) ModifyJob(ctx context.Context, id string, change func(job *J
 		}
 		job := s.job(old)
 		was := job.Task
-		if err := change(&job); err != nil {
-			return Change{}, err
-		}
-		if job.ID != id {
+		err := change(&job)
+		if err == nil && job.ID != id {
 			return Change{}, Invalid("/id", job.ID, "the id of a job cannot change; it is %q", id)
 		}
 		spec := job.clone() // the caller's maps and slices stay the caller's
-		if err := s.complete(&spec, was); err != nil {
+		if err != nil {
+			err = s.completeBeside(err, &spec, was)
+		} else {
+			err = s.complete(&spec, was)
+		}
+		if err != nil {
 			if stored, unread := s.specOf(old); unread == nil {
 				err = joinFaults(err, s.neverBeside(err, &spec, stored, now))
 			}

@@ -18,7 +18,8 @@ type Operations interface {
 	AddJob(ctx context.Context, spec JobSpec, onConflict OnConflict) (Job, Added, error)
 	// ModifyJob changes a job's definition: change edits the copy it is given (the
 	// definition counts, the rest is for it to look at), may be called again, and
-	// may refuse with an error, which is returned. It runs inside a step of the store: it must be
+	// may refuse with an error, which is returned; to the faults of an *InvalidError others are added that the definition has as
+	// change left it. It runs inside a step of the store: it must be
 	// quick and must not call the scheduler. The id cannot change. The next fire time is computed anew if
 	// the trigger changed, and kept if not. A task of another kind stays in the pool of the job's Executor; an empty one is
 	// the kind's own.

@@ -77,7 +77,7 @@ func (o Options) withDefaults(cpus int) (Options, error) {
 	slots := map[string]int{"default": defaultSlots, "command": max(4*cpus, leastCommandSlot)}
 	for _, pool := range slices.Sorted(maps.Keys(o.Slots)) {
 		if n := o.Slots[pool]; n < 0 || n > 1_000_000 || pool == "" || len(pool) > 255 {
-			faults.Add("/slots/"+pool, fmt.Sprint(n), "a pool has a name of 1 to 255 bytes and 0 to 1,000,000 slots")
+			faults.Add("/slots/"+pool, fmt.Sprint(n), "%q with %d; a pool has a name of 1 to 255 bytes and 0 to 1,000,000 slots", pool, n)
 		}
 		slots[pool] = o.Slots[pool]
 	}
@@ -86,7 +86,7 @@ func (o Options) withDefaults(cpus int) (Options, error) {
 		o.Lease = defaultLease
 	}
 	if o.Lease < leastLease || o.Lease > time.Hour {
-		faults.Add("/lease", o.Lease.String(), "a lease takes from %s to 1h", leastLease)
+		faults.Add("/lease", o.Lease.String(), "%s; a lease takes from %s to 1h", o.Lease, leastLease)
 	}
 	switch {
 	case o.Drain == 0:

@@ -233,6 +233,32 @@ func TestUsersOfSystemCrontabs(t *testing.T) {
 }
 
 // A table may be one user's, whoever reads it; a user that is not there is told with the line.
+func TestATableThatMayBeOfEitherKindIsAskedAbout(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:")
+	const line = "0 5 * * * git /opt/bin/collect\n"
+	file := tableOf(t, "web1", line)
+	const ask = `web1:1: word 6, "git", may be a user, as in a system table, or a program, and the table does not say which: --system reads a table whose lines name their user, --system=false or --user one whose lines do not`
+	if got := s.ruqi("import", "crontab", file); got.status != 1 || !strings.Contains(got.errors, ask) || strings.Contains(got.out, "created web1") {
+		t.Errorf("exit %d: %s%s", got.status, got.out, got.errors)
+	}
+	spool := filepath.Join(t.TempDir(), "spool", "cron")
+	if err := os.MkdirAll(spool, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(spool, "root"), []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--system=false", "--prefix", "a/", file}, {"--user", "", "--prefix", "b/", file}, {"--prefix", "c/", filepath.Join(spool, "root")}} {
+		got := s.ok(append([]string{"import", "crontab", "--dry-run"}, args...)...)
+		if !strings.Contains(got, "command: git /opt/bin/collect") {
+			t.Errorf("%q: %s", args, got)
+		}
+	}
+	if got := s.ruqi("import", "crontab", "--system", "--dry-run", file); !strings.Contains(got.errors, "git") && !strings.Contains(got.out, "user: git") || strings.Contains(got.out, "command: git") {
+		t.Errorf("as a system table: %s%s", got.out, got.errors)
+	}
+}
+
 func TestACrontabOfOneUser(t *testing.T) {
 	s := serve(t, t.TempDir(), "--store", "memory:", "--tz", "UTC")
 	me, err := user.Current()

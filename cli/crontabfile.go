@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"os/user"
 	"path/filepath"
 	"regexp"
@@ -122,16 +121,14 @@ func inputOf(name string) string {
 	return "standard input of " + name
 }
 
-// isUser returns a function that tells users of this host whose names are no programs.
+// isUser returns a function that tells users of this host.
 func isUser() func(string) bool {
 	known := map[string]bool{}
 	return func(name string) bool {
 		is, asked := known[name]
 		if !asked {
-			if _, err := user.Lookup(name); err == nil {
-				_, err = exec.LookPath(name)
-				is = err != nil
-			}
+			_, err := user.Lookup(name)
+			is = err == nil
 			known[name] = is
 		}
 		return is

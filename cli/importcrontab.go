@@ -50,7 +50,7 @@ func (a *app) importCrontabCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.user, "user", "", "`name` of the user whose jobs they are, whatever their lines say; '' for the service's own")
-	flags.BoolVar(&f.system, "system", false, "the sixth word of a line is its user (default: for /etc/crontab and in folders cron.d)")
+	flags.BoolVar(&f.system, "system", false, "the sixth word of a line is its user (default: for /etc/crontab and in folders cron.d); --system=false: it never is")
 	flags.StringVar(&f.zone, "tz", "", "`zone` of lines that no CRON_TZ or TZ covers, an IANA name (default: the service's)")
 	flags.BoolVar(&f.catchUp, "catch-up", false, "fires that come late run, too; cron forgets those that it was not there for")
 	flags.StringVar(&f.overlap, "overlap", "allow", "`what` a fire does while the run before goes on: allow, as in cron, or skip")
@@ -113,7 +113,7 @@ func (a *app) importCrontabs(ctx context.Context, names []string, f *crontabFlag
 		}
 		o := crontab.Options{
 			Source: t.source, Prefix: f.prefix, System: t.system, Zone: f.zone, CatchUp: f.catchUp, Overlap: f.overlap, Dialect: f.dialect,
-			IsUser: known, Home: home,
+			IsUser: known, Home: home, UsersTable: !t.system && (t.user != "" || f.systemGiven || f.userGiven),
 		}
 		if t.user != "" {
 			o.User = &t.user

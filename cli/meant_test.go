@@ -56,6 +56,10 @@ func TestATriggerThatIsOverIsToldBesideOtherFaults(t *testing.T) {
 		s.fails(2, "x.yaml:2:1: trigger: has no fire time left", args...)
 		s.fails(2, "x.yaml:3:", args...)
 	}
+	late := tableOf(t, "late.yaml", fmt.Sprintf(form, "2020-01-01", "/")+"policy: {misfire_grace: long}\n")
+	if got := s.ruqi("apply", "-f", late); !strings.Contains(got.errors, "policy.misfire_grace: ") || strings.Contains(got.errors, "no fire time left") {
+		t.Errorf("a grace that cannot be read may be long enough: %s", got.errors)
+	}
 	s.ok("apply", "-f", tableOf(t, "good.yaml", fmt.Sprintf(form, "2099-01-01", "/")))
 	s.fails(2, "trigger: has no fire time left", "apply", "-f", file)
 	got := s.ruqi("job", "modify", "x", "--dir", "none", "--at", "2020-01-01", "--webhook", "http://127.0.0.1:1/")

@@ -9,8 +9,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
 	"os/signal"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -142,6 +144,9 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 		return d
 	}
 	s.scheduler.Lease = length("lease", f.lease)
+	if d, err := duration.Parse(f.lease); err == nil && d == 0 { // the zero value is the default
+		wrong("lease", "must be longer than nothing; leave it out for the default")
+	}
 	s.scheduler.Drain = length("drain", f.drain)
 	if f.drain != "" && s.scheduler.Drain == 0 {
 		s.scheduler.Drain = -1 // not at all; the zero value is the default
@@ -150,6 +155,9 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 		s.token = freshToken
 	}
 	s.webhooks = webhook.Options{Guarded: true, Proxy: f.webhookProxy, Release: a.Version}
+	if name := a.wrongProxy(); f.webhookProxy && name != "" {
+		wrong("webhook-proxy", "%s is no address of a proxy such as http://proxy.example:3128", name)
+	}
 	for _, text := range f.allowNet {
 		network, err := parseNetwork(text)
 		if err != nil {
@@ -171,8 +179,11 @@ func (a *app) settings(f *serveFlags, set *pflag.FlagSet) (settings, error) {
 		}
 	}
 	for _, name := range f.allowUsers {
-		if name == "" {
+		unknown := user.UnknownUserError("")
+		if _, err := user.Lookup(name); name == "" {
 			wrong("allow-users", "an empty name")
+		} else if errors.As(err, &unknown) { // what cannot be looked up now may be there later
+			wrong("allow-users", "there is no user %q on this machine", name)
 		}
 	}
 	s.legacy = f.legacy.settings(f.listen, wrong)
@@ -212,9 +223,34 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	}
 	network, err := netip.ParsePrefix(text)
 	if err != nil || network != network.Masked() {
-		return netip.Prefix{}, fmt.Errorf("%q is no network such as 10.0.0.0/8, nor an address", text)
+		hint := ""
+		if err == nil {
+			hint = fmt.Sprintf("; did you mean %s?", network.Masked())
+		}
+		return netip.Prefix{}, fmt.Errorf("%q is no network such as 10.0.0.0/8, nor an address%s", text, hint)
 	}
 	return network, nil
+}
+
+// wrongProxy returns the variable of the environment that does not name a proxy though it should: requests would pass it by, or fail.
+func (a *app) wrongProxy() string {
+	for _, names := range [][]string{{"http_proxy", "HTTP_PROXY"}, {"https_proxy", "HTTPS_PROXY"}} {
+		for _, name := range names {
+			value := a.Getenv(name)
+			if value == "" {
+				continue
+			}
+			if !strings.Contains(value, "://") {
+				value = "http://" + value
+			}
+			proxy, err := url.Parse(value)
+			if err != nil || proxy.Hostname() == "" || !slices.Contains([]string{"http", "https", "socks5", "socks5h"}, proxy.Scheme) {
+				return name
+			}
+			break // the other is not asked for
+		}
+	}
+	return ""
 }
 
 // fromEnvironment sets the flags that were not typed from the environment: --log-level from RUQI_LOG_LEVEL. It returns how

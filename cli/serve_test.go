@@ -161,7 +161,15 @@ func TestServeRefusesWhatWouldNotDo(t *testing.T) { // CD03
 		{2, "RUQI_SLOTS", nil, "RUQI_SLOTS=command=many"},
 		{2, "RUQI_LEASE: ", []string{"--listen", "127.0.0.1:0"}, "RUQI_LEASE=1ms"},
 		{2, "RUQI_INSECURE_HTTP", nil, "RUQI_INSECURE_HTTP=maybe"},
+		{2, `--allow-users: there is no user "nosuchuser" on this machine`, []string{"--listen", "127.0.0.1:0", "--allow-users", "root,nosuchuser"}, ""},
+		{2, `RUQI_ALLOW_USERS: there is no user "nosuchuser" on this machine`, []string{"--listen", "127.0.0.1:0"}, "RUQI_ALLOW_USERS=nosuchuser"},
 		{2, "--log-level", []string{"--log-level", "loud"}, ""},
+		{2, "--lease: must be longer than nothing; leave it out for the default", []string{"--lease", "0s"}, ""},
+		{2, "--lease: 2h0m0s; a lease takes from 500ms to 1h", []string{"--lease", "2h", "--listen", "127.0.0.1:0"}, ""},
+		{2, `--slots: "command" with -1; a pool has a name of 1 to 255 bytes and 0 to 1,000,000 slots`, []string{"--slots", "command=-1", "--listen", "127.0.0.1:0"}, ""},
+		{2, `--allow-net: "10.0.0.5/8" is no network such as 10.0.0.0/8, nor an address; did you mean 10.0.0.0/8?`, []string{"--allow-net", "10.0.0.5/8"}, ""},
+		{2, "--webhook-proxy: HTTP_PROXY is no address of a proxy such as http://proxy.example:3128", []string{"--webhook-proxy", "--listen", "127.0.0.1:0"}, "HTTP_PROXY=user:secret@a b:x"},
+		{2, "--webhook-proxy: https_proxy is no address of a proxy", []string{"--webhook-proxy", "--listen", "127.0.0.1:0"}, "https_proxy=http://secret:port"},
 		{2, "accepted are memory:, sqlite:PATH and postgres:", []string{"--store", "mysql://user:secret@host/db"}, ""},
 		{1, "missing", []string{"--store", "sqlite:" + dir + "/missing/ruqi.db"}, ""},
 		{1, "file", []string{"--store", "sqlite:" + file}, ""},
@@ -193,6 +201,17 @@ func TestSettingsComeFromTheEnvironmentToo(t *testing.T) {
 	s.eventually("a pool that nobody names by himself is spoken of", func() bool { return strings.Contains(s.log.String(), "pool=comand") })
 	if strings.Contains(s.log.String(), "pool=command") {
 		t.Error("a pool of the program's own is spoken of")
+	}
+}
+
+func TestAProgramOfTheListThatIsNotThereIsSpokenOf(t *testing.T) {
+	s := serve(t, t.TempDir(), "--store", "memory:", "--allow-programs", "/usr/bin/no-such-program,/bin/sh,/etc")
+	s.eventually("what is no program is named", func() bool {
+		said := s.log.String()
+		return strings.Contains(said, "program=/usr/bin/no-such-program") && strings.Contains(said, "program=/etc")
+	})
+	if strings.Contains(s.log.String(), "program=/bin/sh") {
+		t.Error("a program that is there is spoken of")
 	}
 }
 

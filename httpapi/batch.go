@@ -57,7 +57,7 @@ func (a *api) addJobs(ctx context.Context, in *addJobs) (*additionsAnswer, error
 	for i, definition := range definitions {
 		spec, err := wire.DecodeNew(a.Registry, definition)
 		if err != nil {
-			out.Body.Items[i].Problem = a.problem(ctx, err)
+			out.Body.Items[i].Problem = a.problem(ctx, a.wrongBeside(ctx, err, spec, in.OnConflict))
 			continue
 		}
 		specs, places = append(specs, spec), append(places, i)

@@ -240,3 +240,47 @@ func TestAllFaultsOfABodyAreToldAtOnce(t *testing.T) {
 		t.Errorf("the field is not named: %q", found["/trigger/expr"])
 	}
 }
+
+// What the first look at a body cannot find is told together with what it can: a trigger that is over, a user who is not there.
+func TestWhatIsFoundLaterIsToldBesideWhatCannotBeRead(t *testing.T) {
+	s := serve(t)
+	const over, hourly = `{"kind":"date","at":"2020-01-01"}`, `{"kind":"interval","every":"1h"}`
+	const nobody = `{"kind":"command","command":"x","user":"nobody-at-all","umask":"999"}`
+	const command = `{"kind":"command","command":"x"}`
+	s.want(http.StatusCreated, "POST", "/api/v1/jobs", `{"id":"there","trigger":`+hourly+`,"task":`+command+`}`)
+	for _, c := range []struct{ name, members, want string }{
+		{"a trigger that is over", `"trigger":` + over + `,"task":` + command + `,"priority":"high"`, "/priority /trigger"},
+		{"an unknown user", `"trigger":` + over + `,"task":` + nobody, "/task/umask /task/user /trigger"},
+		{"an unknown calendar", `"trigger":{"kind":"except","of":` + hourly + `,"not":[{"calendar":"none"}],"zon":"UTC"},"task":` + command, "/trigger/not/0/calendar /trigger/zon"},
+		{"a grace that may be what a trigger lives by", `"trigger":` + over + `,"task":` + command + `,"policy":{"misfire_grace":"long"}`, "/policy/misfire_grace"},
+		{"a trigger with a fault of its own", `"trigger":{"kind":"date","at":"2020-01-01","x":1},"task":` + command, "/trigger/x"},
+		{"a task without a fault", `"trigger":` + hourly + `,"task":` + command + `,"tags":["a",1]`, "/tags/1"},
+	} {
+		pointers := func(problem map[string]any) string {
+			var all []string
+			list, _ := problem["errors"].([]any)
+			for _, fault := range list {
+				all = append(all, fault.(map[string]any)["pointer"].(string))
+			}
+			slices.Sort(all)
+			return strings.Join(all, " ")
+		}
+		for _, r := range []struct{ method, path, body string }{
+			{"POST", "/api/v1/jobs", `{` + c.members + `}`},
+			{"POST", "/api/v1/jobs?dry_run=true", `{` + c.members + `}`},
+			{"POST", "/api/v1/jobs?on_conflict=replace", `{"id":"there",` + c.members + `}`},
+			{"PUT", "/api/v1/jobs/there", `{` + c.members + `}`},
+			{"PATCH", "/api/v1/jobs/there", `{` + c.members + `}`},
+		} {
+			got := s.want(http.StatusUnprocessableEntity, r.method, r.path, r.body)
+			if told := pointers(got.json(t)); told != c.want {
+				t.Errorf("%s: %s %s tells of %s, want %s: %s", c.name, r.method, r.path, told, c.want, got.text)
+			}
+		}
+		batch := s.want(http.StatusOK, "POST", "/api/v1/job-batches", `{"jobs":[{`+c.members+`}]}`).json(t)
+		problem, _ := batch["items"].([]any)[0].(map[string]any)["problem"].(map[string]any)
+		if told := pointers(problem); told != c.want {
+			t.Errorf("%s: a batch tells of %s, want %s", c.name, told, c.want)
+		}
+	}
+}

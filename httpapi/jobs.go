@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -184,7 +185,7 @@ func (a *api) addJob(ctx context.Context, in *addJob) (*addedAnswer, error) {
 	}
 	spec, err := wire.DecodeNew(a.Registry, in.RawBody)
 	if err != nil {
-		return nil, err
+		return nil, a.wrongBeside(ctx, err, spec, in.OnConflict)
 	}
 	job, added, err := a.add(ctx, in, spec)
 	if err != nil {
@@ -202,6 +203,22 @@ func (a *api) addJob(ctx context.Context, in *addJob) (*addedAnswer, error) {
 		out.Status = http.StatusCreated
 	}
 	return out, nil
+}
+
+// wrongBeside adds to what could not be read of a new job what the rest of it would be refused for, where the operations can tell.
+func (a *api) wrongBeside(ctx context.Context, wrong error, spec ruqi.JobSpec, onConflict string) error {
+	if more, can := a.Operations.(interface {
+		WrongBeside(ctx context.Context, wrong error, spec ruqi.JobSpec, onConflict ruqi.OnConflict) error
+	}); can {
+		return more.WrongBeside(ctx, wrong, spec, ruqi.OnConflict(onConflict))
+	}
+	return wrong
+}
+
+// isInvalid reports whether an error lists faults.
+func isInvalid(err error) bool {
+	var invalid *ruqi.InvalidError
+	return errors.As(err, &invalid)
 }
 
 // add adds the job, or tells what adding it would do.
@@ -241,13 +258,13 @@ func (a *api) putJob(ctx context.Context, in *changeJob) (*jobAnswer, error) {
 	if err := a.learn(ctx, in.RawBody); err != nil {
 		return nil, err
 	}
-	spec, err := wire.DecodeDefinition(a.Registry, id, in.RawBody)
-	if err != nil {
-		return nil, err
+	spec, wrong := wire.DecodeDefinition(a.Registry, id, in.RawBody)
+	if wrong != nil && !isInvalid(wrong) {
+		return nil, wrong
 	}
 	return a.modify(ctx, id, in.IfMatch, func(job *ruqi.Job) error {
 		job.JobSpec = spec
-		return nil
+		return wrong
 	})
 }
 
@@ -258,11 +275,8 @@ func (a *api) patchJob(ctx context.Context, in *changeJob) (*jobAnswer, error) {
 	}
 	return a.modify(ctx, id, in.IfMatch, func(job *ruqi.Job) error {
 		spec, err := wire.Patch(a.Registry, *job, in.RawBody)
-		if err != nil {
-			return err
-		}
 		job.JobSpec = spec
-		return nil
+		return err
 	})
 }
 

@@ -26,8 +26,14 @@ var heading = regexp.MustCompile(strings.Join([]string{
 	`^\(cron version .*\)$`,
 }, "|"))
 
-// add takes the text of a comment. It returns the job that it is, where it is one that is switched off.
+// add takes the text of a comment, which is empty for an empty line of one. It returns the job that it is, where it is one that is switched off.
 func (b *block) add(text string, system bool) (e entry, off bool) {
+	if text == "" {
+		if len(b.lines) > 0 && !b.off {
+			b.lines = append(b.lines, "")
+		}
+		return e, false
+	}
 	e, off = switchedOff(text, system)
 	text = printable(text)
 	_, plain := switchedOff(text, false) // one of a user's table, or once what is no text is left out

@@ -79,6 +79,9 @@ var programs = []string{
 	"scp", "sed", "service", "ssh", "sqlite3", "systemctl", "tail", "tar", "tee", "touch", "wget", "xargs",
 }
 
+// bothNames are names of programs by which services' users are called, too.
+var bothNames = []string{"backup", "docker", "git", "java", "lp", "mail", "man", "mysql", "node", "php", "ruby"}
+
 // namesUser reports whether word 6 of a line can only be a user's name: a well-known one, or one that stands before what begins a
 // command of the shell.
 func (e *entry) namesUser() bool {
@@ -88,16 +91,37 @@ func (e *entry) namesUser() bool {
 	return userName(word) && (rest != "" && slices.Contains(plainUsers, word) || begins)
 }
 
-// namesNone reports whether word 6 of a line can be no user's name before a command.
-func (e *entry) namesNone() bool {
+// mayNameUser reports whether word 6 of a line may be a user's name and may be a program's. known: it is that of a user of this
+// host; beside: other lines of the table name users.
+func (e *entry) mayNameUser(known, beside bool) bool {
 	word, rest, _ := cutBlank(e.command)
-	return rest == "" || !userName(word) || strings.HasPrefix(rest, "-") || slices.Contains(carriers, word) || slices.Contains(quiet, word) || slices.Contains(programs, word)
+	if rest == "" || !userName(word) || strings.HasPrefix(rest, "-") || slices.Contains(carriers, word) || slices.Contains(quiet, word) {
+		return false
+	}
+	second, _, _ := cutBlank(rest)
+	begins := strings.ContainsRune("/~.$({", rune(second[0])) || slices.Contains(programs, second) || slices.Contains(carriers, second) || slices.Contains(quiet, second)
+	return begins && (known || slices.Contains(bothNames, word) || beside && !slices.Contains(programs, word))
 }
 
-// systemUser returns, with its line, the first name in word 6 that can only be a user's, of a table most of whose lines that tell have one;
-// empty: it is no system table.
-func systemUser(text string) string {
-	n, named, none, first := 0, 0, 0, ""
+// namesNone reports whether word 6 of a line can be no user's name before a command. certain: whatever users there are.
+func (e *entry) namesNone() (none, certain bool) {
+	word, rest, _ := cutBlank(e.command)
+	certain = rest == "" || !userName(word) && !strings.Contains(word, ":") || strings.HasPrefix(rest, "-")
+	return certain || !userName(word) || slices.Contains(carriers, word) || slices.Contains(quiet, word) || slices.Contains(programs, word), certain
+}
+
+// columnOfUsers is what the lines of a table say of word 6: how many name a user there, how many can hardly, and how many cannot.
+type columnOfUsers struct {
+	named, none, never int
+	first              string // the first that names one, with its line
+}
+
+// absent reports whether the table is one whose lines name no user.
+func (c columnOfUsers) absent() bool { return c.named == 0 && c.never > 0 }
+
+// usersIn counts them.
+func usersIn(text string) (c columnOfUsers) {
+	n := 0
 	for line := range strings.Lines(text) {
 		n++
 		line = strings.TrimLeft(strings.TrimRight(line, "\r\n"+blanks), blanks)
@@ -105,21 +129,25 @@ func systemUser(text string) string {
 			continue
 		}
 		e, fault := readEntry(line, false)
-		switch {
-		case fault != "":
-		case e.namesUser():
-			if named++; first == "" {
+		if fault != "" {
+			continue
+		}
+		if e.namesUser() {
+			if c.named++; c.first == "" {
 				word, _, _ := cutBlank(e.command)
-				first = fmt.Sprintf("line %d (%s)", n, word)
+				c.first = fmt.Sprintf("line %d (%s)", n, word)
 			}
-		case e.namesNone():
-			none++
+			continue
+		}
+		none, never := e.namesNone()
+		if none {
+			c.none++
+		}
+		if never {
+			c.never++
 		}
 	}
-	if named <= none {
-		return ""
-	}
-	return first
+	return c
 }
 
 // percent parts what stands after the times at the first bare %, as cron does: before it is the command, in which \% is %; after it

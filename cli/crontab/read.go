@@ -1,8 +1,10 @@
 package crontab
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -32,6 +34,9 @@ type Options struct {
 	Prefix string
 	// System says that a line names its user after its times, as in /etc/crontab and /etc/cron.d.
 	System bool
+	// UsersTable says for certain that lines name no user: somebody said so, or the table's place does. Without it and System, lines of which
+	// that is not clear are refused.
+	UsersTable bool
 	// User is who the jobs run as, whatever a user column says; empty is the service's own user. Nil: the column's, without one the service's own.
 	User *string
 	// Zone is where lines live that no CRON_TZ or TZ covers, an IANA name. Empty: the service's.
@@ -43,7 +48,8 @@ type Options struct {
 	// Dialect is how the five fields are read: crontab (also where empty) or ruqi, that is as APScheduler reads them: 0 is Monday, and
 	// both day fields must match.
 	Dialect string
-	// IsUser tells whether a name is a user's, and no program's, on this host. It serves hints alone. Nil: no name is.
+	// IsUser tells whether a name is a user's on this host: where a table is not said to be one of users, such a word before what
+	// begins a command is not taken for the program. Nil: no name is.
 	IsUser func(name string) bool
 	// Home returns where the user's commands start (empty name: the service's own user), or empty where that is not known. Nil: it is not.
 	Home func(user string) string
@@ -89,7 +95,7 @@ type reader struct {
 	above block
 	ids   map[string]bool
 	last  map[string]int // by program, the number of the last job
-	hint  string         // what makes this a system table, where it is not read as one; empty: nothing does
+	users columnOfUsers  // what the table says of word 6, where it is not read as a system table
 }
 
 // Read reads a table.
@@ -106,7 +112,7 @@ func Read(data []byte, o Options) Result {
 	r := reader{Options: o, env: map[string]string{"PATH": defaultPath, "SHELL": defaultShell}, ids: map[string]bool{}, last: map[string]int{}}
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	if !o.System {
-		r.hint = systemUser(text)
+		r.users = usersIn(text)
 	}
 	for line := range strings.Lines(text) {
 		r.line++
@@ -143,10 +149,11 @@ func (r *reader) read(line string) {
 	case text[0] == '#':
 		r.Comments++
 		r.above = above
+		said := strings.TrimSpace(strings.TrimLeft(text, "#"))
 		if strings.HasPrefix(text, "##") {
-			text = strings.TrimRight(text, "#\r"+blanks) // the right side of a box
+			said = cmp.Or(strings.TrimRight(said, "#"+blanks), "##") // without the right side of a box; a rule is no empty line
 		}
-		if e, off := r.above.add(strings.TrimSpace(strings.TrimLeft(text, "#")), r.System); off {
+		if e, off := r.above.add(said, r.System); off {
 			command, _, _ := percent(e.command)
 			r.id(programOf(command)) // so that those below stay the same jobs, and it is the same when it is switched on again
 		}
@@ -332,7 +339,7 @@ func (r *reader) id(program string) string {
 	}
 }
 
-// checkUser refuses lines of a system table that is not read as one, or says what may be one.
+// checkUser refuses lines of a system table that is not read as one, or of what may be one.
 func (r *reader) checkUser(e *entry) string {
 	if r.System {
 		return ""
@@ -341,13 +348,15 @@ func (r *reader) checkUser(e *entry) string {
 	if rest == "" || !userName(word) {
 		return ""
 	}
-	if r.hint != "" {
-		return fmt.Sprintf("word 6, %q, stands where %s names a user: this is a system table; --system reads it as one", word, r.hint)
-	}
-	if e.namesUser() {
+	known := r.IsUser != nil && r.IsUser(word)
+	switch {
+	case r.users.named > r.users.none:
+		return fmt.Sprintf("word 6, %q, stands where %s names a user: this is a system table; --system reads it as one", word, r.users.first)
+	case e.namesUser():
 		return fmt.Sprintf("word 6, %q, is the name of a user, which a line has in a system table alone; other lines here have none: take it out, or read the table with --system if it is one", word)
-	}
-	if r.IsUser != nil && r.IsUser(word) {
+	case !r.UsersTable && !r.users.absent() && e.mayNameUser(known, r.users.named > 0):
+		return fmt.Sprintf("word 6, %q, may be a user, as in a system table, or a program, and the table does not say which: --system reads a table whose lines name their user, --system=false or --user one whose lines do not", word)
+	case known && !slices.Contains(programs, word):
 		r.note("word 6, %q, is a user of this host, and is taken as the program; --system reads a table whose lines name their user", word)
 	}
 	return ""

@@ -2,6 +2,7 @@ package crontab_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,6 +141,41 @@ func TestASystemTableReadAsAUsersIsToldApart(t *testing.T) {
 	}
 }
 
+// Where nothing says whether word 6 is a user or a program, nobody runs the wrong one of the two.
+func TestAWordThatMayBeAUserOrAProgramIsAskedAbout(t *testing.T) {
+	known := func(name string) bool { return name == "deploy" || name == "node" }
+	for name, c := range map[string]struct {
+		text    string
+		refused []int // lines, for what is unclear
+		told    bool
+	}{
+		"a user that is a program as well":        {"0 5 * * * git /usr/bin/a\n", []int{1}, false},
+		"a program of that name":                  {"0 5 * * * git pull\n1 5 * * * java -jar x\n2 5 * * * node app.js\n", nil, false},
+		"a user of the host":                      {"0 5 * * * deploy rsync a b\n1 5 * * * node /srv/app.js\n2 5 * * * node app.js\n3 5 * * * deploy x\n", []int{1, 2}, false},
+		"a tie":                                   {"0 5 * * * root /bin/a\n1 5 * * * git /bin/b\n2 5 * * * find /tmp -delete\n", []int{2}, false},
+		"a name nobody knows, beside one of root": {"0 5 * * * root /bin/a\n1 5 * * * ann /bin/b\n2 5 * * * find /tmp -delete\n3 5 * * * /bin/c\n", []int{2}, false},
+		"a name nobody knows, by itself":          {"0 5 * * * ann /bin/b\n", nil, false},
+		"beside a line that names no user":        {"0 5 * * * /bin/a\n1 5 * * * git /bin/b\n2 5 * * * deploy x\n", nil, false},
+		"beside a user with a group":              {"0 5 * * * root:wheel /bin/a\n1 5 * * * git /bin/b\n", []int{2}, false},
+		"somebody has said it":                    {"0 5 * * * git /bin/b\n1 5 * * * node /srv/app.js\n2 5 * * * deploy x\n", nil, true},
+		"words of the shell":                      {"0 5 * * * cd /srv\n1 5 * * * time /bin/x\n2 5 * * * test /a\n", nil, false},
+	} {
+		r := crontab.Read([]byte(c.text), crontab.Options{IsUser: known, UsersTable: c.told})
+		var refused []int
+		for _, f := range r.Faults {
+			if strings.Contains(f.Text, "--system=false") {
+				refused = append(refused, f.Line)
+				if !strings.Contains(f.Text, "--system ") || !strings.Contains(f.Text, "word 6") {
+					t.Errorf("%s: %s", name, f.Text)
+				}
+			}
+		}
+		if !slices.Equal(refused, c.refused) {
+			t.Errorf("%s: lines %v are asked about, want %v: %v", name, refused, c.refused, r.Faults)
+		}
+	}
+}
+
 func TestLinesThatAreEditedStayTheSameJobs(t *testing.T) {
 	const text = "MAILTO=x\n0 1 * * * /bin/a one\n0 2 * * * b\n0 3 * * * /bin/a two\n0 4 * * * b\n0 4 * * * b\n"
 	before := crontab.Read([]byte(text), crontab.Options{Source: "t", Prefix: "p/"})
@@ -223,7 +259,7 @@ func TestCommentsAboveALine(t *testing.T) {
 		{"# first\n# second", "first\nsecond", "true x"},
 		{"# first\r\n# second\r", "first\nsecond", "true x"},
 		{"  # first\n\t#second", "first\nsecond", "true x"},
-		{"#\n# ======\n# first\n#\n# ------\n# second\n#", "first\nsecond", "true x"},
+		{"#\n# ======\n# first\n#\n# ------\n# second\n#", "first\n\nsecond", "true x"},
 		{"# first\n#", "first", "first"},
 		{"# other\n\n# first\n# second", "first\nsecond", "true x"},
 		{"# other\nX=1\n# first\n# second", "first\nsecond", "true x"},

@@ -151,15 +151,14 @@ func (l *line) readComment(job ruqi.Job, task taskShape) {
 	}
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
-		if line = printable(line); line != "" {
-			lines = append(lines, line)
-		}
+		lines = append(lines, printable(line))
 	}
-	text = strings.Join(lines, "\n")
-	if described(text) == text {
-		l.comment = text
+	plain := strings.TrimSpace(strings.Join(lines, "\n"))
+	if described(plain) == plain {
+		l.comment = plain
 	}
-	l.leave(l.comment != text, "its description: above a line it would not be taken for one")
+	l.leave(l.comment != plain, "its description: above a line it would not be taken for one")
+	l.leave(l.comment == plain && plain != text, "of its description blanks around its lines, and what cannot be printed")
 }
 
 func shape(l *line, part json.Marshaler, into any) {
@@ -310,7 +309,9 @@ func (t *table) write(l *line) (why string) {
 		}
 	}
 	if l.comment != "" {
-		above.WriteString("# " + strings.ReplaceAll(l.comment, "\n", "\n# ") + "\n")
+		for text := range strings.SplitSeq(l.comment, "\n") {
+			above.WriteString(strings.TrimSpace("# "+text) + "\n")
+		}
 	}
 	if t.apart || above.Len() > 0 || l.paused {
 		t.WriteByte('\n')

@@ -153,6 +153,7 @@ A=""
 B=" b "
 SHELL=/bin/bash
 # it says so
+#
 # in # two lines
 15-59/20 4 * 1 mon echo 100\% done
 
@@ -178,6 +179,43 @@ func mustZone(t *testing.T, name string) *time.Location {
 		t.Fatal(err)
 	}
 	return zone
+}
+
+func TestADescriptionComesBackAsItWas(t *testing.T) {
+	registry := standard.Registry(standard.Options{})
+	for description, left := range map[string]string{
+		"one line":                        "",
+		"one\n\ntwo\n\n\n- three\n  four": "blanks around its lines",
+		"one\n\ntwo\n\n\n- three\nfour":   "",
+		"one\n":                           "blanks around its lines",
+		"one\ttab":                        "cannot be printed",
+		"0 5 * * * not a line":            "would not be taken for one",
+		"above\n\n0 5 * * * echo\n":       "would not be taken for one",
+	} {
+		r := crontab.Read([]byte("0 5 * * * echo x\n"), crontab.Options{})
+		job, ok := stored(t, registry, r.Jobs[0])
+		if !ok {
+			t.Fatal("the line is not taken")
+		}
+		job.Description = description
+		w := crontab.Write([]ruqi.Job{job}, crontab.WriteOptions{Zone: "UTC"})
+		said := ""
+		for _, l := range w.Left {
+			if strings.Contains(l.Why, "description") {
+				said = l.Why
+			}
+		}
+		if left == "" && said != "" || !strings.Contains(said, left) {
+			t.Errorf("%q: left out is %q, want %q", description, said, left)
+		}
+		again := crontab.Read([]byte(w.Text), crontab.Options{})
+		if len(again.Jobs) != 1 {
+			t.Fatalf("%q: %v\n%s", description, again.Faults, w.Text)
+		}
+		if back := again.Jobs[0].Definition["description"]; left == "" && back != description {
+			t.Errorf("%q comes back as %q from\n%s", description, back, w.Text)
+		}
+	}
 }
 
 func TestJobsThatNoTableCanSay(t *testing.T) {

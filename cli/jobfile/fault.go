@@ -149,12 +149,17 @@ func (d *Document) Rest(faults []error, name, value string) (definition json.Raw
 	if d.value == nil || slices.Contains(out, "/id") {
 		return nil, nil, false
 	}
-	rest := &Document{File: d.File, value: without(d.value, "", out).(map[string]any)}
+	rest := &Document{File: d.File, value: object.Without(d.value, out).(map[string]any)}
 	definition, err := rest.Definition(name, value)
 	return definition, func(told []error) []error {
 		return slices.DeleteFunc(told, func(err error) bool {
 			var fault *Fault
-			return errors.As(err, &fault) && d.hides(fault.Pointer, out)
+			if !errors.As(err, &fault) {
+				return false
+			}
+			// Whether a trigger that is over may be taken hangs on the policy.
+			late := fault.Pointer == "/trigger" && slices.ContainsFunc(out, func(part string) bool { return object.Within("/policy", part) })
+			return late || d.hides(fault.Pointer, out)
 		})
 	}, err == nil
 }
@@ -180,30 +185,6 @@ func replaced(value any, pointer string, parts []string, with any) any {
 			all[i] = replaced(item, fmt.Sprintf("%s/%d", pointer, i), parts, with)
 		}
 		return all
-	}
-	return value
-}
-
-// without is the value with null in place of the parts. Of a list it is as long as it was, so that pointers stay.
-func without(value any, pointer string, parts []string) any {
-	if slices.Contains(parts, pointer) {
-		return nil
-	}
-	switch v := value.(type) {
-	case map[string]any:
-		rest := make(map[string]any, len(v))
-		for name, member := range v {
-			if below := pointer + object.Pointer(name); !slices.Contains(parts, below) {
-				rest[name] = without(member, below, parts)
-			}
-		}
-		return rest
-	case []any:
-		rest := make([]any, len(v))
-		for i, item := range v {
-			rest[i] = without(item, fmt.Sprintf("%s/%d", pointer, i), parts)
-		}
-		return rest
 	}
 	return value
 }

@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/ruqi-dev/ruqi"
+	"github.com/ruqi-dev/ruqi/internal/object"
 )
 
 // Vet returns why the task may not be run by this executor on this machine: its user, what the options allow, that the
-// system can do what it asks for, that its dir is a whole path, and that a login has a home to start in.
+// system can do what it asks for, that its dir is a whole path, its shell no program with arguments and none of its variables one that
+// each run has of its own, and that a login has a home to start in.
 func (e *Executor) Vet(task ruqi.Task) error {
 	t, ok := task.(*Task)
 	if !ok {
@@ -27,6 +29,16 @@ func (e *Executor) Vet(task ruqi.Task) error {
 	faults.Merge("", err)
 	if t.dir != "" && !filepath.IsAbs(t.dir) && !strings.HasPrefix(t.dir, "/") {
 		faults.Add("/dir", t.dir, "a relative path; write the whole path, from the root of the host on which the service runs")
+	}
+	if strings.ContainsAny(t.shell, " \t") {
+		if _, err := os.Stat(t.shell); err != nil {
+			faults.Add("/shell", t.shell, "%q is no program here; a shell stands without arguments, and a set -e or the like in the command", t.shell)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(t.env)) {
+		if reserved(name) {
+			faults.Add(object.Pointer("env", name), "", "is set by the service itself")
+		}
 	}
 	if err == nil {
 		faults.Merge("", e.allowed(t, who))

@@ -81,6 +81,11 @@ func New(options Options) *Executor {
 			log.Warn("a user that commands may run as is not known here", "user", name)
 		}
 	}
+	for _, path := range e.programs {
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			log.Warn("a program that commands may start is not there", "program", path)
+		}
+	}
 	if options.Subreaper {
 		becomeSubreaper(log)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -186,6 +188,47 @@ func TestARelativeDirIsRefusedWhereItIsGiven(t *testing.T) {
 	for _, dir := range []string{"", "/", "/srv", t.TempDir()} {
 		if err := e.Vet(command.Shell("ls").WithDir(dir)); err != nil {
 			t.Errorf("%q is refused: %v", dir, err)
+		}
+	}
+}
+
+// What each run would fail of, or would not see, is told when it is given.
+func TestWhatARunWouldNotHaveIsRefusedWhereItIsGiven(t *testing.T) {
+	e := command.New(command.Options{})
+	withBlank := filepath.Join(t.TempDir(), "my shell")
+	if err := os.WriteFile(withBlank, []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		task *command.Task
+		want string // pointers
+	}{
+		{command.Shell("x").WithShell("sh -e"), "/shell"},
+		{command.Shell("x").WithShell("/bin/bash -e"), "/shell"},
+		{command.Shell("x").WithShell(withBlank), ""},
+		{command.Shell("x").WithShell("bash"), ""},
+		{command.Shell("x").WithShell("/opt/shell-of-another-host"), ""},
+		{command.Shell("x").WithEnv(map[string]string{"RUQI_RUN_ID": "5", "RUQI_JOB_ID": "y", "RUQI_PROCESS_TREE": ""}), "/env/RUQI_JOB_ID /env/RUQI_PROCESS_TREE /env/RUQI_RUN_ID"},
+		{command.Shell("x").WithEnv(map[string]string{"RUQI_SERVER": "http://127.0.0.1:1", "RUQI_PARAM_A": "default"}), ""},
+		{command.Shell("x").WithShell("sh -e").WithDir("rel").WithEnv(map[string]string{"RUQI_ATTEMPT": "1"}), "/dir /env/RUQI_ATTEMPT /shell"},
+	} {
+		var got []string
+		var invalid *ruqi.InvalidError
+		if err := e.Vet(c.task); errors.As(err, &invalid) {
+			for _, f := range invalid.Faults {
+				got = append(got, f.Pointer)
+			}
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q, want %q", c.task, got, c.want)
+		}
+		if text, err := c.task.MarshalJSON(); err != nil {
+			t.Error(err)
+		} else if _, err := e.Decode(text); err != nil {
+			t.Errorf("%s cannot be read when it is stored: %v", text, err)
 		}
 	}
 }

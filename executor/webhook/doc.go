@@ -19,6 +19,9 @@
 // Each request says whose it is, for its target to tell a second attempt from a first: Ruqi-Job-Id (percent-encoded), Ruqi-Run-Id,
 // Ruqi-Attempt and Ruqi-Nominal-Time.
 //
+// Vet takes the methods that are registered with IANA, without CONNECT and TRACE, and PURGE and BAN, by which caches are cleared: any other is
+// more likely a slip than wanted, and each run would fail of it. What is stored is read and sent whatever its method.
+//
 // # Its end
 //
 // The body of the answer is the run's output; what is beyond 8 MiB is not read, and a head beyond 256 KiB is a failure. The run has succeeded when

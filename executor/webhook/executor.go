@@ -138,26 +138,6 @@ func (e *Executor) Decode(data []byte) (ruqi.Task, error) {
 	return &t, nil
 }
 
-// Vet refuses a task whose host is written as an address that may not be reached from here. Names are judged when they are resolved, and
-// every address again when a connection is made.
-func (e *Executor) Vet(task ruqi.Task) error {
-	t, ok := task.(*Task)
-	switch {
-	case !ok:
-		return ruqi.Invalid("/kind", task.Kind(), "no webhook")
-	case t.err != nil:
-		return t.err
-	}
-	if err := e.literal(t.url); err != nil {
-		pointer := "/url"
-		if t.call != "" {
-			pointer = "/call"
-		}
-		return ruqi.Invalid(pointer, "", "%v", err)
-	}
-	return nil
-}
-
 // taskKey is under which a request's context has its task, for redirects.
 type taskKey struct{}
 

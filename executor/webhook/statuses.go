@@ -14,7 +14,9 @@ type statuses struct{ from, to int }
 func parseStatuses(text string) ([]statuses, error) {
 	var list []statuses
 	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
+		if part = strings.TrimSpace(part); part == "" {
+			return nil, fmt.Errorf("%q has an empty part; accepted are such as 2xx, 200,304 and 200-204", text)
+		}
 		low, high, isRange := strings.Cut(part, "-")
 		if class, found := strings.CutSuffix(strings.ToLower(part), "xx"); found {
 			if _, err := status(class + "00"); err != nil {

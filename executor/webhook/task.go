@@ -166,7 +166,7 @@ func (t *Task) checked() *Task {
 		t.expect = defaultExpect
 	}
 	if !httpguts.ValidHeaderFieldName(t.method) || t.method != strings.ToUpper(t.method) {
-		faults.Add("/method", t.method, "not a method such as GET or POST")
+		faults.Add("/method", t.method, "not a method such as GET or POST%s", object.DidYouMean(t.method, methods...))
 	} else if t.method == "CONNECT" || t.method == "TRACE" {
 		faults.Add("/method", t.method, "is not for webhooks")
 	}

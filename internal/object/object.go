@@ -249,6 +249,18 @@ func (o *Object) Texts(name string) (texts []string, ok bool) {
 	return texts, ok
 }
 
+// EachText hands over the items of a member that is a list of texts, with their pointers, until do returns false. One that is no text is
+// reported as not what is accepted, and handed over with ok false.
+func (o *Object) EachText(name, accepted string, do func(pointer, text string, ok bool) bool) {
+	list, _ := read[[]json.RawMessage](o, name, "a list of texts")
+	for i, item := range list {
+		pointer := Pointer(name, strconv.Itoa(i))
+		if text, ok := decode[string](o.report, pointer, item, accepted); !do(pointer, text, ok) {
+			return
+		}
+	}
+}
+
 // TextMap returns a member that is an object of texts; ok as for Text.
 func (o *Object) TextMap(name string) (texts map[string]string, ok bool) {
 	value, ok := o.Raw(name)

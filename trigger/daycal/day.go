@@ -46,12 +46,22 @@ func dayOf(t time.Time) Day {
 func ParseDay(text string) (Day, error) {
 	t, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return 0, ruqi.Invalid("", text, "%q is not a date that exists, such as 2026-12-25", clip(text))
+		return 0, ruqi.Invalid("", text, "%q is not a date that exists, such as 2026-12-25%s", clip(text), dateMeant(text))
 	}
 	if d := dayOf(t); d >= First && d <= Last {
 		return d, nil
 	}
 	return 0, ruqi.Invalid("", text, "%q is out of range, the years are 1 to 9999", clip(text))
+}
+
+// dateMeant asks for the date that was meant by one of another form, of which the year is the first part: 2027/4/5.
+func dateMeant(text string) string {
+	for _, form := range []string{"2006/1/2", "2006.1.2", "2006-1-2"} {
+		if t, err := time.Parse(form, text); err == nil {
+			return `; did you mean "` + t.Format(time.DateOnly) + `"?`
+		}
+	}
+	return ""
 }
 
 // Time returns midnight of the day in UTC.

@@ -152,6 +152,38 @@ func TestWrongCalendarsAreRefused(t *testing.T) {
 	}
 }
 
+func TestAWrongDayIsToldOnceAndWhole(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"dates":["2027/04/05"]}`:                             `dates.0: "2027/04/05" is not a date that exists, such as 2026-12-25; did you mean "2027-04-05"?`,
+		`{"dates":["2027.4.5"]}`:                               `dates.0: "2027.4.5" is not a date that exists, such as 2026-12-25; did you mean "2027-04-05"?`,
+		`{"dates":["5/4/2027"]}`:                               `dates.0: "5/4/2027" is not a date that exists, such as 2026-12-25, nor a range such as 2026-12-24/2027-01-01`,
+		`{"dates":["2027-04-05/2027-04-31"]}`:                  `dates.0: "2027-04-05/2027-04-31": "2027-04-31" is not a date that exists, such as 2026-12-25`,
+		`{"dates":["2027-02-03/2027-02-01"]}`:                  `dates.0: "2027-02-03/2027-02-01" ends before it begins`,
+		`{"dates":[20270405]}`:                                 `dates.0: not a date such as "2026-12-25"`,
+		`{"rules":[{"from":"2027/4/5","rule":"FREQ=YEARLY"}]}`: `rules.0.from: "2027/4/5" is not a date that exists, such as 2026-12-25; did you mean "2027-04-05"?`,
+		`{"weekdays":[6]}`:                                     `weekdays.0: not one of mon, tue, wed, thu, fri, sat, sun`,
+		`{"weekdays":["satt"]}`:                                `weekdays.0: "satt" is not one of mon, tue, wed, thu, fri, sat, sun; did you mean "sat"?`,
+		`{"weekdays":["Saturday"]}`:                            `weekdays.0: "Saturday" is not one of mon, tue, wed, thu, fri, sat, sun; did you mean "sat"?`,
+		`{"weekdays":["tues"]}`:                                `weekdays.0: "tues" is not one of mon, tue, wed, thu, fri, sat, sun; did you mean "tue"?`,
+		`{"weekdays":["wendesday"]}`:                           `weekdays.0: "wendesday" is not one of mon, tue, wed, thu, fri, sat, sun; did you mean "wed"?`,
+		`{"weekdays":["x"]}`:                                   `weekdays.0: "x" is not one of mon, tue, wed, thu, fri, sat, sun`,
+		`{"yearly":["12/25"]}`:                                 `yearly.0: "12/25" is not a date of every year, such as --12-25, nor a range such as --12-24/--12-26`,
+		`{"yearly":["12-25"]}`:                                 `yearly.0: "12-25" is not a date of every year, such as --12-25; did you mean "--12-25"?`,
+		`{"yearly":["2026-12-25"]}`:                            `yearly.0: "2026-12-25" is not a date of every year, such as --12-25; did you mean "--12-25"?`,
+		`{"yearly":["--12-25/--12-32"]}`:                       `yearly.0: "--12-25/--12-32": "--12-32" is not a date of every year, such as --12-25`,
+		`{"yearly":[1]}`:                                       `yearly.0: not a date of every year such as "--12-25"`,
+	} {
+		if _, err := daycal.Parse([]byte(text)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	many := `{"dates":[` + strings.Repeat("1,", 100_000) + `1]}`
+	var invalid *ruqi.InvalidError
+	if _, err := daycal.Parse([]byte(many)); !errors.As(err, &invalid) || len(invalid.Faults) > 101 {
+		t.Errorf("of a list of numbers are told %d faults", len(invalid.Faults))
+	}
+}
+
 func TestTheZeroCalendarIsEmpty(t *testing.T) {
 	var c daycal.Calendar
 	if _, ok := c.NextIn(0); ok || c.Contains(0) {

@@ -112,48 +112,77 @@ func below(pointer string, data []byte, depth int, b *builder, faults *ruqi.Faul
 
 // readSpans reads a list of dates and ranges.
 func readSpans(o *object.Object, name string, b *builder, faults *ruqi.Faults) (list []span) {
-	texts, _ := o.Texts(name)
-	for i, text := range texts {
+	readTexts(o, name, `a date such as "2026-12-25"`, b, faults, func(text string) error {
 		s, err := parseSpan(text)
-		if err != nil {
-			faults.Merge(object.Pointer(name, strconv.Itoa(i)), err)
-			if b.enough() {
-				return nil
-			}
+		if err == nil {
+			list = append(list, s)
 		}
-		list = append(list, s)
-	}
+		return err
+	})
 	return list
+}
+
+// readTexts reads a list of texts until there are too many faults.
+func readTexts(o *object.Object, name, accepted string, b *builder, faults *ruqi.Faults, read func(text string) error) {
+	o.EachText(name, accepted, func(pointer, text string, ok bool) bool {
+		var err error
+		if ok {
+			err = read(text)
+			faults.Merge(pointer, err)
+		}
+		return ok && err == nil || !b.enough()
+	})
 }
 
 // parseSpan reads 2026-12-25 or 2026-12-24/2027-01-01.
 func parseSpan(text string) (span, error) {
 	first, last, isRange := strings.Cut(text, "/")
-	from, err := ParseDay(first)
-	if err != nil || !isRange {
-		return span{from, from}, err
+	if !isRange || dateMeant(text) != "" {
+		day, err := ParseDay(text)
+		return span{day, day}, err
 	}
-	to, err := ParseDay(last)
-	if err == nil && to < from {
+	from, err := ParseDay(first)
+	to := from
+	if err == nil {
+		to, err = ParseDay(last)
+	}
+	switch {
+	case err == nil && to < from:
 		err = ruqi.Invalid("", text, "%q ends before it begins", clip(text))
+	case err != nil && strings.Contains(first, "-"):
+		err = ruqi.Invalid("", text, "%q: %v", clip(text), err)
+	case err != nil:
+		err = ruqi.Invalid("", text, "%q is not a date that exists, such as 2026-12-25, nor a range such as 2026-12-24/2027-01-01", clip(text))
 	}
 	return span{from, to}, err
 }
 
 func readWeekdays(o *object.Object, name string, b *builder, faults *ruqi.Faults) (mask uint8) {
-	texts, _ := o.Texts(name)
-	for i, text := range texts {
+	accepted := "one of " + strings.Join(weekdayNames, ", ")
+	readTexts(o, name, accepted, b, faults, func(text string) error {
 		n := slices.Index(weekdayNames, strings.ToLower(text))
 		if n < 0 {
-			faults.Add(object.Pointer(name, strconv.Itoa(i)), text, "%q is not one of %s", clip(text), strings.Join(weekdayNames, ", "))
-			if b.enough() {
-				break
-			}
-			continue
+			return ruqi.Invalid("", text, "%q is not %s%s", clip(text), accepted, weekdayMeant(text))
 		}
 		mask |= 1 << ((n + 1) % 7)
-	}
+		return nil
+	})
 	return mask
+}
+
+// weekdayMeant asks for the name of the weekday that was meant: that which is nearly the text, or the beginning of what is nearly it.
+func weekdayMeant(text string) string {
+	if hint := object.DidYouMean(text, weekdayNames...); hint != "" {
+		return hint
+	}
+	lower := strings.ToLower(text)
+	for n, name := range weekdayNames {
+		whole := strings.ToLower(time.Weekday((n + 1) % 7).String())
+		if strings.HasPrefix(whole, lower) && len(lower) > len(name) || object.Nearest(lower, []string{whole}) != "" {
+			return object.DidYouMean(strings.ToUpper(name), name)
+		}
+	}
+	return ""
 }
 
 // A yearDate is a date of every year.
@@ -170,36 +199,51 @@ func (y yearDate) next() yearDate {
 
 func parseYearDate(text string) (yearDate, error) {
 	t, err := time.Parse("2006-01-02", "2000"+strings.TrimPrefix(text, "-"))
-	if err != nil || !strings.HasPrefix(text, "--") {
-		return yearDate{}, ruqi.Invalid("", text, "%q is not a date of every year, such as --12-25", clip(text))
+	if err == nil && strings.HasPrefix(text, "--") {
+		return yearDate{t.Month(), t.Day()}, nil
 	}
-	return yearDate{t.Month(), t.Day()}, nil
+	hint := ""
+	if _, err := ParseDay(text); err == nil {
+		hint = text[len("2026"):]
+	} else if _, err := time.Parse("2006-01-02", "2000-"+strings.TrimPrefix(text, "-")); err == nil {
+		hint = "-" + strings.TrimPrefix(text, "-")
+	}
+	if hint != "" {
+		hint = `; did you mean "-` + hint + `"?`
+	}
+	return yearDate{}, ruqi.Invalid("", text, "%q is not a date of every year, such as --12-25%s", clip(text), hint)
+}
+
+// parseYearSpan reads --12-25 or --12-30/--01-02.
+func parseYearSpan(text string) (from, to yearDate, err error) {
+	first, last, isRange := strings.Cut(text, "/")
+	from, err = parseYearDate(first)
+	to = from
+	if err == nil && isRange {
+		to, err = parseYearDate(last)
+	}
+	switch {
+	case err == nil || !isRange:
+	case strings.Contains(first, "-"):
+		err = ruqi.Invalid("", text, "%q: %v", clip(text), err)
+	default:
+		err = ruqi.Invalid("", text, "%q is not a date of every year, such as --12-25, nor a range such as --12-24/--12-26", clip(text))
+	}
+	return from, to, err
 }
 
 // readYearly reads --12-25 and --12-30/--01-02.
 func (c *Calendar) readYearly(o *object.Object, b *builder, faults *ruqi.Faults) {
-	texts, _ := o.Texts("yearly")
-	for i, text := range texts {
-		first, last, isRange := strings.Cut(text, "/")
-		from, err := parseYearDate(first)
-		to := from
-		if err == nil && isRange {
-			to, err = parseYearDate(last)
-		}
-		if err != nil {
-			faults.Merge(object.Pointer("yearly", strconv.Itoa(i)), err)
-			if b.enough() {
-				break
-			}
-			continue
-		}
-		for ; ; from = from.next() {
+	readTexts(o, "yearly", `a date of every year such as "--12-25"`, b, faults, func(text string) error {
+		from, to, err := parseYearSpan(text)
+		for ; err == nil; from = from.next() {
 			c.yearly[from.month] |= 1 << from.day
 			if from == to {
 				break
 			}
 		}
-	}
+		return err
+	})
 }
 
 // MarshalJSON returns the canonical form: the members that say something in the order of the package comment, lists sorted, what
