@@ -36,7 +36,7 @@ func parseEvery(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, 
 		if !o.Now.IsZero() {
 			at, ok := fromTime(o.Now)
 			if at += t.saying.length; !ok || at > latest*microsecond {
-				return nil, ruqi.Invalid("/text", text, "every: out of range, the years are 1 to 9999")
+				return nil, ruqi.Invalid("/text", text, "every: "+outOfRange)
 			}
 			return &DateTrigger{at: at, zone: t.zone}, nil
 		}
