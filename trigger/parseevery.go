@@ -64,6 +64,11 @@ func (t *EveryTrigger) unbound() *IntervalTrigger {
 
 // inFields says of a text with = that it is a cron expression; nil for others.
 func inFields(text string) *wordError {
+	if len(text) <= longestText {
+		if other := foreign(text); other != nil {
+			return other
+		}
+	}
 	for _, dialect := range []string{"fields", cronexpr.Crontab} {
 		if _, err := cronexpr.Parse(cronexpr.Lookup(dialect), text); err == nil {
 			wanted := "these are no words: that is a kind cron, " + strings.TrimSpace(text)

@@ -52,13 +52,13 @@ func TestWordsWithTwoReadingsAreRefused(t *testing.T) {
 		{"every 3 years", "years=3"}, {"every 2 months", "months=2"}, {"every day at 12am", "12am is noon to some and midnight to others: say 12:00 or 00:00, at column 14"},
 		{"every day at 12:30 pm", "say 12:30 or 00:30, at column 14"}, {"every day at 13pm", "the hours before pm are 1 to 11: say 13:00, at column 14"}, {"every day at 0:10am", "say 00:10"},
 		{"every 2 weeks on monday and friday", "weeks are counted from one weekday"}, {"every 2 weeks on weekdays", "weeks are counted from one weekday"},
-		{"every 2 mondays", "say every monday, or every 2 weeks on monday, at column 7"}, {"every 2 weeks on mundays", "; write monday, at column 18"},
+		{"every 2 mondays", "say every 2 weeks on monday, at column 7"}, {"every 2 weeks on mundays", "; write monday, at column 18"},
 		{"every munday", "; write monday, at column 7"}, {"every month on the 32nd", "a month has no day 32 (accepted: 1-31), at column 20"}, {"every month on the 3th", "; write 3rd, at column 20"},
 		{"every month on the first monday", "kind cron, 0 0 * * mon#1, at column 20"}, {"every month on the last friday", "kind cron, 0 0 * * friL, at column 20"},
 		{"every year on february 30", "February has no day 30, so this would never fire, at column 15"}, {"every year on the 31st of april", "April has no day 31"},
 		{"every year on marhc 15", "; write march, at column 15"}, {"every year on 15", "(accepted: january … december), at column 17"}, {"every year on the 15th of marhc", "; write march, at column 27"},
 		{"every 1 to 2 months", "a month has no fixed length"}, {"in 2 months", "a month has no fixed length"}, {"every 1.5us", "a whole number of microseconds"}, {"every 0s", "more than zero, at column 7"},
-		{"at 2026-2-30", `"2026-2-30" is not a date that exists`}, {"at 2026-11-31 9:00", "; November has 30 days, at column 4"}, {"every day until 2026-11-31", "; November has 30 days, at column 25"}, {"every day at 24:00", "24:00 is 00:00 of the day after), at column 14"}, {"every day at 24:01", `"24:01" is not understood here (accepted: HH:MM or HH:MM:SS, such as 13:15, or 9am), at`}, {"at 2026-2-3", "; write 2026-02-03, at column 4"}, {"every day until 2026-1-1 9:00", "; write 2026-01-01, at column 17"},
+		{"at 2026-2-30", `"2026-2-30" is not a date that exists`}, {"at 2026-11-31 9:00", "; November has 30 days, at column 4"}, {"every day until 2026-11-31", "; November has 30 days, at column 25"}, {"every day at 24:00", "24:00 is 00:00 of the day after); write 00:00, at column 14"}, {"every day at 24:01", `"24:01" is not understood here (accepted: HH:MM or HH:MM:SS, such as 13:15, or 9am), at`}, {"at 2026-2-3", "; write 2026-02-03, at column 4"}, {"every day until 2026-1-1 9:00", "; write 2026-01-01, at column 17"},
 	} {
 		_, err := trigger.Parse("every", c.text, trigger.ParseOptions{})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
