@@ -64,7 +64,7 @@ func (t *EveryTrigger) unbound() *IntervalTrigger {
 
 // inFields says of a text with = that it is a cron expression; nil for others.
 func inFields(text string) *wordError {
-	if len(text) <= longestText {
+	if len(text) <= longestText && len(words(text)) <= mostWords {
 		if other := foreign(text); other != nil {
 			return other
 		}

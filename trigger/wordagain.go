@@ -13,6 +13,9 @@ import (
 // mostTurns bounds how often a suggestion is followed, to see where it leads: a text has seldom more than two slips.
 const mostTurns = 6
 
+// mostWords bounds the texts that are said in another way: seven days and a dozen of times, with commas, are fewer.
+const mostWords = 48
+
 // better returns the error of words that are not accepted with the nearest right spelling: at the place of the fault, or of the whole.
 func better(text string, err error) error {
 	var wrong *wordError
@@ -20,6 +23,12 @@ func better(text string, err error) error {
 		return err
 	}
 	list := words(text)
+	if len(list) > mostWords {
+		if !wrong.heals(text) {
+			wrong.instead = ""
+		}
+		return wrong
+	}
 	if other := foreign(text); other != nil {
 		return other
 	}
@@ -56,7 +65,8 @@ func better(text string, err error) error {
 
 // inWords says of a text that should be a cron expression that it is words, and how they are written; empty for other texts.
 func inWords(text string) string {
-	if len(text) > longestText {
+	list := words(text)
+	if len(text) > longestText || len(list) > mostWords {
 		return ""
 	}
 	switch other := foreign(text); {
@@ -66,7 +76,6 @@ func inWords(text string) string {
 	default:
 		return strings.Replace(other.Error(), "these are no words: that", "that", 1)
 	}
-	list := words(text)
 	if len(list) == 0 || list[0].text[0] == '@' || strings.ContainsAny(text, "=*?") {
 		return ""
 	}

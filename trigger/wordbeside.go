@@ -262,7 +262,7 @@ func started(text string, list []word) *wordError {
 			if whole, _, ok := without(); ok {
 				return toldAt(w, "the words have no start: say %s, with the start beside it (--start '%s')", whole, start)
 			}
-			continue
+			return nil
 		}
 		if day := startDay(&r); day != "" {
 			whole, _, ok := without()
@@ -272,7 +272,7 @@ func started(text string, list []word) *wordError {
 			case ok:
 				return toldAt(w, "the words have no start: say %s, with the date of %s beside it as the start (--start)", whole, day)
 			}
-			continue
+			return nil
 		}
 		if len(r.rest) == 0 || w.text == "after" || list[at-1].text != "at" && !isTime(r.peek(), r.word(1)) && !(number(r.peek()) && len(r.rest) == 1) {
 			continue // after 5 minutes
@@ -295,6 +295,7 @@ func started(text string, list []word) *wordError {
 				return &wordError{column: w.column, read: w.text, wanted: "until …, or nothing more", whole: whole}
 			}
 		}
+		return nil
 	}
 	return nil
 }
@@ -333,15 +334,17 @@ func inZone(text string, list []word) *wordError {
 		name := typed
 		if upper := strings.ToUpper(typed); upper == "UTC" || upper == "GMT" {
 			name = "UTC"
-		} else if !strings.Contains(typed, "/") {
+		} else if !strings.Contains(typed, "/") || strings.Contains(typed, ":") {
 			continue
 		}
 		if _, err := loadZone(name); err != nil {
 			continue
 		}
-		if whole, _, ok := repeated(text[:w.column-1] + text[list[at].column-1+len(typed):]); ok {
-			return toldAt(w, "the words have no zone: say %s, with the zone beside it (--tz %s)", whole, name)
+		whole, _, ok := repeated(text[:w.column-1] + text[list[at].column-1+len(typed):])
+		if !ok {
+			return nil
 		}
+		return toldAt(w, "the words have no zone: say %s, with the zone beside it (--tz %s)", whole, name)
 	}
 	return nil
 }

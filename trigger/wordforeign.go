@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,13 +13,18 @@ import (
 func foreign(text string) *wordError {
 	trimmed := strings.TrimSpace(text)
 	column := strings.Index(text, trimmed) + 1
-	if inner := unwrapped(trimmed); inner != "" {
-		if wrong := foreign(inner); wrong != nil {
-			wrong.column = column
-			return wrong
-		}
-		return told(inner, column)
+	inner := trimmed
+	for range 3 { // - cron: '0 9 * * *'
+		inner = cmp.Or(unwrapped(inner), inner)
 	}
+	if wrong := called(inner, column); wrong != nil || inner == trimmed {
+		return wrong
+	}
+	return told(inner, column)
+}
+
+// called says of cron(0 9 * * ? *), every(5).minutes and Mon *-*-* 09:00 what they are here; nil for other texts.
+func called(trimmed string, column int) *wordError {
 	switch strings.ToLower(trimmed) {
 	case "on startup", "at startup", "on reboot", "at reboot", "on start", "at start", "on boot", "at boot":
 		return &wordError{column: column, complete: true, wanted: "these are no words: that is a kind cron, @reboot"}
@@ -58,6 +64,9 @@ func foreign(text string) *wordError {
 
 // told says of a text that stands in something else what it is; nil where it is neither words nor a cron expression.
 func told(inner string, column int) *wordError {
+	if len(words(inner)) > mostWords {
+		return nil
+	}
 	if _, err := cronexpr.Parse(cronexpr.Lookup(cronexpr.Crontab), inner); err == nil {
 		return &wordError{column: column, complete: true, wanted: "these are no words: that is a kind cron, " + inner}
 	}

@@ -149,9 +149,9 @@ func (r *wordReader) spelled() string {
 		if right == text {
 			continue
 		}
-		again := wordReader{rest: slices.Clone(r.rest)}
+		again := wordReader{rest: slices.Clone(r.rest[:min(2, len(r.rest))])} // the time, and am or pm
 		again.rest[0].text = right
-		if _, err := again.time(); err == nil {
+		if _, err := again.clock(); err == nil {
 			return right
 		}
 	}

@@ -369,6 +369,16 @@ func (r *wordReader) readTimes(s *saying) error {
 
 // time reads H:MM, H:MM:SS, or a time of twelve hours: 9am, 9:30 pm.
 func (r *wordReader) time() (int32, error) {
+	sec, err := r.clock()
+	var wrong *wordError
+	if errors.As(err, &wrong) && !wrong.complete && wrong.instead == "" {
+		wrong.instead = r.spelled()
+	}
+	return sec, err
+}
+
+// clock is time without looking for another spelling.
+func (r *wordReader) clock() (int32, error) {
 	text, half := r.peek(), ""
 	if len(text) > 2 {
 		if tail := text[len(text)-2:]; tail == "am" || tail == "pm" {
@@ -398,8 +408,6 @@ func (r *wordReader) time() (int32, error) {
 		}
 		if text, ok := r.digits(); ok && len(text) < 3 && hour <= 23 && !apart {
 			e.instead = fmt.Sprintf("%02d:00", hour)
-		} else if at := r.spelled(); at != "" {
-			e.instead = at
 		}
 		return 0, e
 	}

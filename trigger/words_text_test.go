@@ -364,7 +364,8 @@ func TestHostileTextsOfAnyKindTakeLittleTime(t *testing.T) {
 		fill("every ", "monday, ", "munday"), fill("every day at ", "9:00,", "25:00"), fill("every month on ", "31,", "32"), fill("", "1 hour ", "x"), fill("in ", "1s ", "1 minuts"), fill("", ",", ""), fill("", "\x00", ""),
 		fill("", "days=1 ", "x"), fill("", "d=1 ", ""), names.String()[:1017], fill("days=1 start_date='", "2", "'"), fill("", "'", ""), fill("", "=", ""), fill("@every ", "1ns", ""), fill("@every ", "1h", "x"), fill("@every ", "1 hour ", ""),
 		fill("", "9", ""), fill("every ", "9", " minutes"), fill("at ", "2026-12-01 ", ""), fill("", "２", ""), fill("every ", "ⱥ", ""), fill("every year on ", "march ", ""), fill("in ", "0", " seconds"), fill("", "\xff", ""),
-		fill("TZ=", "Ⱥ", " @every 5m"), fill("TZ=Ⱥ ", "Ⱥ", " @every 5m"), fill("2026-12-01 09:30:00.", "1", ""),
+		fill("every day at 9", ".h", ""), fill("at 9:00 ", "first.h ", ""), fill("", "schedule.every(", ")"), fill("cron(", "* ", ")"), fill("'", "every 5 minutes ", "'"), fill("every day ", "starting at 9:00 ", ""),
+		fill("every 5 minutes ", "from 9 to 17 ", "x"), fill("first ", "weekday and ", ""), fill("every month on the ", "until 2030 ", ""), fill("", "mon..fri,", " *-*-* 9:00"), fill("", "15 past ", ""), fill("TZ=", "Ⱥ", " @every 5m"), fill("TZ=Ⱥ ", "Ⱥ", " @every 5m"), fill("2026-12-01 09:30:00.", "1", ""),
 	} {
 		for _, kind := range []string{"cron", "interval", "date", "calendar", "every"} {
 			fastest := time.Hour
