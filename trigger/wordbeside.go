@@ -173,7 +173,7 @@ func hourOf(text string) int {
 // onTheClock says how every 4 hours at :30, or at 6:00, is written.
 func onTheClock(_ string, list []word) *wordError {
 	at := slices.IndexFunc(list, func(w word) bool { return w.text == "at" })
-	if at < 1 {
+	if at < 1 || !slices.Contains([]string{"hour", "hours", "hourly", "minute", "minutes", "min", "mins"}, list[at-1].text) {
 		return nil
 	}
 	whole, err := follow(strings.Join(plainly(list[:at]), " "))
@@ -182,7 +182,7 @@ func onTheClock(_ string, list []word) *wordError {
 	}
 	s, end, err := readOnce(whole)
 	hours, minutes := s.length/(3600*microsecond), s.length/(60*microsecond)
-	if err != nil || s.form != formInterval || end != "" || s.length%(60*microsecond) != 0 || minutes < 2 || hours >= 24 && !strings.HasPrefix(list[at-1].text, "h") {
+	if err != nil || s.form != formInterval || end != "" || s.length%(60*microsecond) != 0 || minutes < 2 {
 		return nil
 	}
 	if s.length == 3600*microsecond {

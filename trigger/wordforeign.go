@@ -39,7 +39,7 @@ func called(trimmed string, column int) *wordError {
 		if _, err := cronexpr.Parse(cronexpr.Lookup("quartz"), right); err == nil && len(strings.Fields(inner)) == 6 {
 			return &wordError{column: column, complete: true, wanted: fmt.Sprintf("these are no words: that is a kind cron of the dialect quartz, %s; the seconds stand in front; AWS means UTC where it names no zone (--tz UTC)", right)}
 		}
-	case name == "rate":
+	case name == "rate" && inner != "" && inner[0] >= '0' && inner[0] <= '9':
 		return told("every "+inner, column)
 	case name == "at":
 		return told("at "+inner, column)

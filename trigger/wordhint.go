@@ -289,9 +289,14 @@ func (c *counting) countWorking(list []word) {
 // says reports whether the words have nothing but what is counted, months, and one list of times: else some of them would be left out.
 func (c *counting) says(list []word) bool {
 	from, to := timesIn(list)
+	counted, named := false, false // a day, and a month behind it
 	for i, w := range list {
 		r := wordReader{rest: list[i:]}
 		_, month := r.month()
+		if named && c.told[i] {
+			return false // the first Monday of January, and the last Friday of December
+		}
+		named, counted = named || month && counted, counted || c.told[i]
 		if !month && !c.told[i] && (i < from || i >= to) && !slices.Contains([]string{"every", "each", "the", "of", "a", "month", "months", "monthly", "on", "at", "in", "and", ","}, w.text) {
 			return false
 		}

@@ -363,7 +363,7 @@ func (p *plainReader) clockWords() bool {
 		return p.sayTime(3, hourOf(2), 30)
 	case next == "quarter" && (to || p.at(1) == "past") && hourOf(2) > 0:
 		if to {
-			return p.sayTime(3, hourOf(2)-1, 45)
+			return hourOf(2) > 1 && p.sayTime(3, hourOf(2)-1, 45) // to one it is 12:45, or 00:45
 		}
 		return p.sayTime(3, hourOf(2), 15)
 	case p.last() == "at" && 0 < numberWords[next] && numberWords[next] <= 12 && slices.Contains([]int{15, 30, 40, 45, 50}, numberWords[p.at(1)]):

@@ -320,7 +320,8 @@ func TestWhatIsSuggestedForWordsIsAcceptedThere(t *testing.T) {
 
 func FuzzSuggestedWords(f *testing.F) {
 	for _, text := range []string{"every munday at 9", "5 mintues", "dasy=1 hours=9", "in 5 minuts", "every month on the 3th", "every year on marhc 15 until 2026-1-1", "at 9 p.m. on the last day of each month until 2030-01-01", "every day but sunday, at nine", "twice an hour", "every third mon-fri",
-		"every 10 minutes from 9 to 17 on weekdays", "every day at 9:00 in Europe/Berlin", "march 15 in the morning at 8", "0 \x93", "everY 1 min  A0", "every day Ⱥ", "start_dat='2026-1-1 9:00' horus=1", "@every 5 minutes"} {
+		"every 10 minutes from 9 to 17 on weekdays", "every day at 9:00 in Europe/Berlin", "march 15 in the morning at 8", "0 \x93", "everY 1 min  A0", "every day Ⱥ", "start_dat='2026-1-1 9:00' horus=1", "@every 5 minutes",
+		"cron(0 9 * * ? *)", "rate(5 minutes)", "- cron: '0 9 * * 1'", "Mon..Fri *-*-1,2..5/2~1 9:0/15", "every(5).to(10).seconds", "15 minutes past every hour", "last weekday of the year at 9h30", "every day until 31 december, 2030 at 9", "every 2 hours starting at 9:00", "monthly at 9 on the 5th", "every 12 hours at 6:00", "every day in january"} {
 		for kind := range uint8(5) {
 			f.Add(kind, text)
 		}

@@ -214,7 +214,7 @@ func (r *wordReader) countedMonths(name string, n int64, list []word) error {
 	switch {
 	case err != nil:
 		return err
-	case !ok, name == "year" && (m.dom != 0 || m.last), name == "month" && m.date.dom != 0, m.last && n > 12:
+	case !ok, name == "year" && (m.dom != 0 || m.last), name == "month" && m.date.dom != 0, m.last && n > 12, !m.last && len(m.secs) > 1:
 		return r.refuse("the words do not say which %ss are counted: a kind calendar does, with its first date", name)
 	case m.last:
 		expr, rest := typed{secs: m.secs}.cron("L", "*")

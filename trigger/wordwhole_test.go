@@ -138,6 +138,7 @@ func TestNothingIsShownThatSaysLessThanWasTyped(t *testing.T) {
 		"every 2 months on the 15th and the 1st", "quarterly on the 1st and 15th", "quarterly on monday", "quarterly at 9 from 2030-01-01", "every 2 months starting tomorrow", "every 2 years on the 15th", "every 2 months on the 3rd starting 2030-03-01", "every 3 months on weekdays",
 		"every 2 months in summer", "half-yearly except in august", "quarterly or so", "every 2 months on the first day and on the last", "every day after 9:00", "every day before 9:00", "2 hours after midnight", "every hour after midnight", "at 2030", "every minute at 30 seconds or so",
 		"monthly at 9:00 on the 5th or so", "weekly at 9:00 on the 5th", "daily at 9:00 on the 5th",
+		"every first monday of january and last friday of december", "first monday of january and first friday", "3 times every day at 9", "every 2 months at 9:00 and 17:00", "every 2 months on the 5th at 9 and 10:30", "rate(monday)", "at quarter to one",
 		"tous les jours à 9h", "monday and the last weekday of the month", "last weekday of the week", "third weekday of the month", "daily blah",
 	} {
 		_, err := trigger.Parse("every", text, trigger.ParseOptions{Now: time.Unix(1_800_000_000, 0)})
