@@ -367,15 +367,21 @@ func elsewhere(list []word) error {
 	return say(c.counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s", cron, rest)
 }
 
+// isZone reports whether a word is for a zone: europe/berlin or utc, not mon/tue.
+func isZone(w word) bool {
+	before, _, name := strings.Cut(w.text, "/")
+	return w.text == "utc" || w.text == "gmt" || name && dayNamed(before) < 0
+}
+
 // withoutZone returns the words but for a zone among them, which is told where it goes.
 func withoutZone(list []word) []word {
-	return slices.DeleteFunc(slices.Clone(list), func(w word) bool { return strings.Contains(w.text, "/") })
+	return slices.DeleteFunc(slices.Clone(list), isZone)
 }
 
 // besideOf says of an end and of a zone in words that they stand beside another kind, in the place of what would be left out.
 func besideOf(list []word) string {
 	end := len(beforeUntil(list)) < len(list)
-	zone := slices.ContainsFunc(list, func(w word) bool { return strings.Contains(w.text, "/") })
+	zone := slices.ContainsFunc(list, isZone)
 	switch {
 	case end && zone:
 		return ", with the end and the zone beside it"

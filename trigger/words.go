@@ -239,11 +239,9 @@ func (r *wordReader) readEvery(s *saying) error {
 		case on == mondayFriday:
 			return at.refuse(notCounted)
 		}
-		t, err := readTyped(r.rest)
-		if err != nil {
-			return err
-		}
-		return at.refuse("weekdays are not counted: say every %d weeks on %s%s", n, weekdayText(on), t.behind())
+		wrong := at.instead(2, "weekdays are not counted", fmt.Sprintf("%d weeks on %s", n, weekdayText(on)))
+		wrong.complete = true
+		return wrong
 	}
 	if done, err := r.readMonths(s, n); done {
 		return err

@@ -55,10 +55,15 @@ func mended(text string) string {
 		}
 		found := suggestion.FindStringSubmatch(err.Error())
 		read := regexp.MustCompile(`"([^"]*)" is no`).FindStringSubmatch(err.Error())
-		if found == nil || read == nil {
+		if found == nil {
 			return ""
 		}
 		column, _ := strconv.Atoi(found[2])
+		if read == nil { // of 3 fridays the message says that they are not counted
+			if read = regexp.MustCompile(`^(\d+ \w+)`).FindStringSubmatch(text[column-1:]); read == nil {
+				return ""
+			}
+		}
 		text = text[:column-1] + found[1] + text[column-1+len(strings.ReplaceAll(read[1], " ,", ",")):]
 	}
 	return ""
@@ -101,6 +106,7 @@ func TestWhatIsShownSaysAllThatWasTyped(t *testing.T) {
 		"every 15 minutes from 9 to 17 on weekdays Europe/Berlin": "*/15 9-16 * * mon-fri", "monthly on the last friday at 9": "0 9 * * friL", "monthly on the last weekday": "0 0 LW * *",
 		"every 2 months starting 2030-03-01": "calendar: months=2 start_date=2030-03-01", "every 2 months at 9:00 from 2030-03-31": "calendar: months=2 hour=9 start_date=2030-03-31", "every 2 years starting 2030-03-01 at 9": "calendar: years=2 hour=9 start_date=2030-03-01",
 		"every 3 months on the first at 9": "calendar: months=3 hour=9 start_date=2027-01-01", "every 2 years on march 15": "calendar: years=2 start_date=2027-03-15", "quarterly on the first at 9": "0 9 1 */3 *",
+		"every first monday at 9:00 UTC": "0 9 * * mon#1", "every 2 months at 9:00 utc": "calendar: months=2 hour=9 start_date=2027-01-15", "every 5 minutes on weekdays UTC": "*/5 * * * mon-fri", "every 2 fridays at 9:00 starting tomorrow": "every 2 weeks on friday at 09:00",
 		// AWS.
 		"cron(0 9 * * ? *)": "quartz: 0 0 9 * * ? *", "cron(0 9 ? * 2-6 *)": "quartz: 0 0 9 ? * 2-6 *", "cron(0 9 L * ? 2030)": "quartz: 0 0 9 L * ? 2030", "cron( 0/15 * ? * MON-FRI * )": "quartz: 0 0/15 * ? * MON-FRI *",
 		"rate(5 minutes)": "every 5 minutes", "rate(1 hour)": "every hour", "rate( 1 day )": "every day", "at(2030-01-01T09:00:00)": "at 2030-01-01T09:00:00",
@@ -139,6 +145,7 @@ func TestNothingIsShownThatSaysLessThanWasTyped(t *testing.T) {
 		"every 2 months in summer", "half-yearly except in august", "quarterly or so", "every 2 months on the first day and on the last", "every day after 9:00", "every day before 9:00", "2 hours after midnight", "every hour after midnight", "at 2030", "every minute at 30 seconds or so",
 		"monthly at 9:00 on the 5th or so", "weekly at 9:00 on the 5th", "daily at 9:00 on the 5th",
 		"every first monday of january and last friday of december", "first monday of january and first friday", "3 times every day at 9", "every 2 months at 9:00 and 17:00", "every 2 months on the 5th at 9 and 10:30", "rate(monday)", "at quarter to one",
+		"every 2 fridays and mondays", "every first monday mon/tue",
 		"tous les jours à 9h", "monday and the last weekday of the month", "last weekday of the week", "third weekday of the month", "daily blah",
 	} {
 		_, err := trigger.Parse("every", text, trigger.ParseOptions{Now: time.Unix(1_800_000_000, 0)})
@@ -157,7 +164,7 @@ func TestWhatIsRefusedIsToldWhatElseSaysIt(t *testing.T) {
 		"every 3 business days":             "working days are not counted",
 		"every other weekday":               "weekdays are not counted",
 		"every 2 weekdays at 7:30":          "weekdays are not counted",
-		"every 3 fridays":                   "weekdays are not counted: say every 3 weeks on friday, at column 7",
+		"every 3 fridays":                   "weekdays are not counted; write 3 weeks on friday, at column 7",
 		"monday 24:00":                      "24:00 is 00:00 of the day after), at column 8",
 		"every day at 24:00":                "; write 00:00, at column 14",
 		"every day until 2030":              "a year is no date: until 2030-01-01 is up to it, until 2031-01-01 with all of it, at column 17",
