@@ -192,14 +192,6 @@ func (t typed) calendar() string {
 	return text
 }
 
-// at returns the times as the words have them, otherwise where there are none.
-func (t typed) at(otherwise string) string {
-	if len(t.secs) == 0 {
-		return otherwise
-	}
-	return timesText(t.secs)
-}
-
 // behind returns the times as they stand behind days; words without a time are those of 00:00.
 func (t typed) behind() string {
 	if len(t.secs) == 0 {
