@@ -40,7 +40,9 @@ func readMoment(text string, zone *time.Location, now time.Time) (time.Time, err
 func fixMoment(text string, now time.Time) (string, error) {
 	// No wall time is left out in UTC, so that only the form can be wrong.
 	parsed, err := trigger.Parse("date", text, trigger.ParseOptions{Zone: "UTC", Now: now})
-	if err != nil {
+	if err != nil && beyondRange(text) {
+		return "", fmt.Errorf("%q is out of range, times are from 0001-01-02 to 9999-12-30, UTC", text)
+	} else if err != nil {
 		return "", fmt.Errorf("%q is no time; %s%s", text, momentForms, nearMoment(text))
 	}
 	word := strings.ToLower(strings.TrimSpace(text))
@@ -48,6 +50,15 @@ func fixMoment(text string, now time.Time) (string, error) {
 		return at.UTC().Format(time.RFC3339Nano), nil
 	}
 	return text, nil
+}
+
+// beyondRange reports whether a text that is no time begins with a date that no trigger fires on.
+func beyondRange(text string) bool {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		at, err = time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))])
+	}
+	return err == nil && (at.Before(time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)) || !at.Before(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)))
 }
 
 var wholeDate = regexp.MustCompile(`^(\d{4})-(0[1-9]|1[0-2])-(\d\d)\b`)

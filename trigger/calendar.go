@@ -194,7 +194,7 @@ func bindTerm(z *zone, loc *time.Location, t term, faults *ruqi.Faults) (*zone, 
 func bindAnchor(anchor time.Time, faults *ruqi.Faults) int64 {
 	micros, ok := fromTime(anchor)
 	if !ok {
-		faults.Add("/anchor", anchor.String(), "out of range, the years are 1 to 9999")
+		faults.Add("/anchor", anchor.String(), outOfRange)
 	}
 	return micros
 }

@@ -22,12 +22,12 @@ var (
 )
 
 // Date returns a trigger that fires at an instant; the fraction of a microsecond is
-// cut. A time outside the years 1 to 9999 is told by Bind.
+// cut. A time before 0001-01-02 or after 9999-12-30, by UTC, is told by Bind.
 func Date(at time.Time) *DateTrigger {
 	t := &DateTrigger{}
 	micros, ok := fromTime(at)
 	if !ok {
-		t.fault = ruqi.Invalid("/at", at.String(), "date: out of range, the years are 1 to 9999")
+		t.fault = ruqi.Invalid("/at", at.String(), "date: "+outOfRange)
 	}
 	t.at = micros
 	return t

@@ -55,7 +55,7 @@ func Between(t ruqi.Trigger, from, to time.Time, limit int) (times []time.Time, 
 	}
 }
 
-// The range in which fire times are looked for: the years 1 to 9999.
+// The range in which fire times are looked for: 0001-01-02 to 9999-12-30.
 var (
 	dawn = time.Unix(earliest, 0).UTC()
 	dusk = time.Unix(latest+1, 0).UTC()

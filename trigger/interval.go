@@ -129,7 +129,7 @@ func (t *IntervalTrigger) Bind(loc *time.Location, anchor time.Time, _ string) (
 	if !bound.anchored() {
 		micros, ok := fromTime(anchor)
 		if !ok {
-			faults.Add("/anchor", anchor.String(), "out of range, the years are 1 to 9999")
+			faults.Add("/anchor", anchor.String(), outOfRange)
 		}
 		bound.anchor = micros
 	}

@@ -41,7 +41,7 @@ func readLimit(at *time.Time, text string, z *zone, what string, faults *ruqi.Fa
 		if micros, ok := fromTime(*at); ok {
 			return micros, nil
 		}
-		faults.Add("/"+what, at.String(), "out of range, the years are 1 to 9999")
+		faults.Add("/"+what, at.String(), outOfRange)
 	case text != "":
 		m, err := parseMoment(text)
 		if err != nil {

@@ -27,7 +27,7 @@ type moment struct {
 var (
 	errNoDate = errors.New("is not a date that exists (accepted are such as 2026-12-01, 2026-12-01 09:30, " +
 		"2026-12-01 09:30:15.25 and 2026-12-01T09:30:00+01:00)")
-	errRange = errors.New("is out of range, the years are 1 to 9999")
+	errRange = errors.New("is " + outOfRange)
 )
 
 // A momentError says that a text is no moment, and where.

@@ -9,11 +9,12 @@ import (
 )
 
 func TestADateThatIsRefusedIsToldWhy(t *testing.T) {
-	const outOfRange = "is out of range, the years are 1 to 9999"
+	const outOfRange = "is out of range, times are from 0001-01-02 to 9999-12-30, UTC" // a zone may move them by a day
 	for text, want := range map[string]string{
 		"0000-01-01":                outOfRange,
 		"0001-01-01T00:00:00+01:00": outOfRange,
 		"9999-12-31T23:59:59-01:00": outOfRange,
+		"9999-12-31":                outOfRange,
 		"2026-02-29":                "is not a date that exists",
 		"2026-13-01":                "is not a date that exists",
 		"tomorrow":                  "2026-12-01T09:30:00+01:00", // an example

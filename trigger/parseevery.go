@@ -36,7 +36,7 @@ func parseEvery(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, 
 		if !o.Now.IsZero() {
 			at, ok := fromTime(o.Now)
 			if at += t.saying.length; !ok || at > latest*microsecond {
-				return nil, ruqi.Invalid("/text", text, "every: out of range, the years are 1 to 9999")
+				return nil, ruqi.Invalid("/text", text, "every: "+outOfRange)
 			}
 			return &DateTrigger{at: at, zone: t.zone}, nil
 		}
@@ -64,6 +64,11 @@ func (t *EveryTrigger) unbound() *IntervalTrigger {
 
 // inFields says of a text with = that it is a cron expression; nil for others.
 func inFields(text string) *wordError {
+	if len(text) <= longestText && len(words(text)) <= mostWords {
+		if other := foreign(text); other != nil {
+			return other
+		}
+	}
 	for _, dialect := range []string{"fields", cronexpr.Crontab} {
 		if _, err := cronexpr.Parse(cronexpr.Lookup(dialect), text); err == nil {
 			wanted := "these are no words: that is a kind cron, " + strings.TrimSpace(text)

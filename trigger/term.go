@@ -40,7 +40,7 @@ func readEdge(at *time.Time, text, what string, faults *ruqi.Faults) edge {
 	case at != nil:
 		micros, ok := fromTime(*at)
 		if !ok {
-			faults.Add("/"+what, at.String(), "out of range, the years are 1 to 9999")
+			faults.Add("/"+what, at.String(), outOfRange)
 			break
 		}
 		e = edge{kind: edgeInstant, micros: micros}

@@ -13,6 +13,9 @@ import (
 // mostTurns bounds how often a suggestion is followed, to see where it leads: a text has seldom more than two slips.
 const mostTurns = 6
 
+// mostWords bounds the texts that are said in another way: seven days and a dozen of times, with commas, are fewer.
+const mostWords = 48
+
 // better returns the error of words that are not accepted with the nearest right spelling: at the place of the fault, or of the whole.
 func better(text string, err error) error {
 	var wrong *wordError
@@ -20,6 +23,15 @@ func better(text string, err error) error {
 		return err
 	}
 	list := words(text)
+	if len(list) > mostWords {
+		if !wrong.heals(text) {
+			wrong.instead = ""
+		}
+		return wrong
+	}
+	if other := foreign(text); other != nil {
+		return other
+	}
 	if _, err := cronexpr.Parse(cronexpr.Lookup(cronexpr.Crontab), text); err == nil && len(list) > 0 {
 		return &wordError{column: list[0].column, wanted: "these are no words: that is a kind cron, " + strings.TrimSpace(text), complete: true}
 	} else if len(list) > 3 && slices.ContainsFunc(list, func(w word) bool { return w.text == "*" }) {
@@ -54,7 +66,17 @@ func better(text string, err error) error {
 // inWords says of a text that should be a cron expression that it is words, and how they are written; empty for other texts.
 func inWords(text string) string {
 	list := words(text)
-	if len(text) > longestText || len(list) == 0 || list[0].text[0] == '@' || strings.ContainsAny(text, "=*?") {
+	if len(text) > longestText || len(list) > mostWords {
+		return ""
+	}
+	switch other := foreign(text); {
+	case other == nil:
+	case other.whole != "":
+		return fmt.Sprintf("these are words: that is a kind every, %s, at column %d", other.whole, other.column)
+	default:
+		return strings.Replace(other.Error(), "these are no words: that", "that", 1)
+	}
+	if len(list) == 0 || list[0].text[0] == '@' || strings.ContainsAny(text, "=*?") {
 		return ""
 	}
 	if _, date := dateOf(list[0].text); !date && !strings.ContainsFunc(text, unicode.IsLetter) {
@@ -128,7 +150,8 @@ func (e *wordError) mend(text string) (string, bool) {
 	return text[:from] + e.instead + rest, true
 }
 
-// heals reports whether what is suggested is right in its place: then the text is read, or wrong only further on.
+// heals reports whether what is suggested is right in its place: then the text is read, or wrong only behind the next word: what
+// stands beside it is part of it.
 func (e *wordError) heals(text string) bool {
 	right, ok := e.mend(text)
 	if !ok {
@@ -136,7 +159,11 @@ func (e *wordError) heals(text string) bool {
 	}
 	var still *wordError
 	_, _, err := readOnce(right)
-	return !errors.As(err, &still) || still.column != e.column
+	if !errors.As(err, &still) {
+		return true
+	}
+	between := words(right[e.column-1+len(e.instead):])
+	return still.column > e.column && (len(between) == 0 || still.column > e.column+len(e.instead)+between[0].column-1)
 }
 
 // again says the words once more as they are accepted, or returns the error that names another kind, which does what they say; neither,
@@ -146,7 +173,13 @@ func again(text string, list []word) (whole string, other *wordError) {
 	if i := slices.IndexFunc(list, func(w word) bool { return w.text == "until" || w.text == "till" }); i >= 0 && i+1 < len(list) {
 		until, list = " until "+strings.TrimSpace(text[list[i+1].column-1:]), list[:i]
 	}
+	if once := onceAt(list); once != "" && until == "" {
+		list = words(once)
+	}
 	plain := plainly(list)
+	if s, ok := hourBeat(plain); ok {
+		plain = strings.Fields(s.text())
+	}
 	whole, err := follow(strings.Join(plain, " ") + until)
 	if err == nil {
 		return whole, nil
@@ -159,6 +192,9 @@ func again(text string, list []word) (whole string, other *wordError) {
 		if whole, err = follow(s.text() + until); err == nil {
 			return whole, nil
 		}
+	}
+	if expr := inMonth(plain); expr != "" {
+		return "", toldAt(word{column: 1}, "the words do not name the months of days: that is a kind cron, %s%s", expr, besideOf(words(until)))
 	}
 	return "", nil
 }

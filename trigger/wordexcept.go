@@ -218,6 +218,7 @@ func daysOf(base []string, until string, days *leftOut) (s saying, of string, ok
 	list := asWords(base)
 	if c := countingOf(list); c.working >= 0 || c.counted >= 0 {
 		t, err := readTyped(list)
+		t.months = append(t.months, c.months...)
 		expr, rest := t.cron(c.dom, c.dow)
 		if err != nil || rest != "" || until != "" || !c.says(list) {
 			return s, "", false
@@ -245,24 +246,6 @@ func daysOf(base []string, until string, days *leftOut) (s saying, of string, ok
 		return s, `{"kind":"every","text":"` + s.text() + until + `"}`, true
 	}
 	return s, "", true
-}
-
-// says reports whether the words have nothing but what is counted, months and times.
-func (c *counting) says(list []word) bool {
-	plain := []string{"every", "each", "the", "of", "a", "month", "months", "on", "at", "in", "day", "days", "and", ",", "working", "business", "work", "workday", "workdays", "am", "pm"}
-	for i, w := range list {
-		r := wordReader{rest: list[i:]}
-		_, weekday := r.weekday()
-		_, month := r.month()
-		n, ordinal := ordinals[w.text]
-		listed := i > 0 && slices.Contains([]string{"at", "and", ","}, list[i-1].text) // 9 in at 9 and 14
-		switch {
-		case slices.Contains(plain, w.text), weekday, month, ordinal && (c.working < 0 || n < 2), isTime(w.text, r.word(1)), listed && number(w.text):
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // as returns weekdays and their times as the trigger of which more is left out.

@@ -74,8 +74,10 @@ func (r *wordReader) beginning(saidEvery bool) error {
 		if a.unit == "" {
 			return r.countedAdverb(a)
 		}
-		after := wordReader{rest: r.rest[1:]}
-		if secs, err := after.typedTimes(); a.time != "" && r.word(1) != "at" && err == nil && len(secs) > 0 {
+		after := wordReader{rest: r.rest[1:], end: r.end}
+		if secs, err := after.typedTimes(); a.time != "" && r.word(1) != "at" && err != nil {
+			return err
+		} else if a.time != "" && r.word(1) != "at" && len(secs) > 0 {
 			return r.instead(len(r.rest)-len(after.rest), acceptedEvery, every+a.day+" at "+timesText(secs)) // monthly 14:00
 		}
 		if _, named := after.weekday(); named && strings.Contains(a.unit, "week") {
@@ -83,9 +85,15 @@ func (r *wordReader) beginning(saidEvery bool) error {
 		}
 		switch after := r.word(1); {
 		case after == "at" || after == ",":
+			if rest := r.rest[1:]; a.time != "" && !onlyTimes(rest) {
+				return r.fail(acceptedEvery) // monthly at 9:00 on the 5th
+			}
 			return r.instead(1, acceptedEvery, every+a.day)
 		case after == "on":
 			return r.instead(1, acceptedEvery, every+a.unit)
+		}
+		if after := r.word(1); after != "" && after != "until" {
+			return r.fail(acceptedEvery) // daily with something that is not understood
 		}
 		return r.instead(1, acceptedEvery, every+a.day+a.time)
 	}
@@ -105,18 +113,17 @@ func (r *wordReader) beginning(saidEvery bool) error {
 
 // countedAdverb says how quarterly is written, with the typed time and day.
 func (r *wordReader) countedAdverb(a adverb) error {
-	t, err := readTyped(r.rest)
-	if err != nil {
-		return err
-	}
-	dom := "1"
+	m, ok, err := readMonthly(r.rest[1:])
+	dom := strconv.Itoa(max(m.dom, 1))
 	switch {
-	case t.last:
+	case err != nil:
+		return err
+	case !ok || m.start != "" || m.date.dom != 0:
+		return r.refuse("the words do not count months: a kind cron does, with */%d as its month", a.months)
+	case m.last:
 		dom = "L"
-	case t.dom > 0:
-		dom = strconv.Itoa(t.dom)
 	}
-	expr, rest := typed{secs: t.secs}.cron(dom, "*")
+	expr, rest := typed{secs: m.secs}.cron(dom, "*")
 	fields := strings.Fields(expr)
 	fields[len(fields)-2] = fmt.Sprintf("*/%d", a.months)
 	return r.refuse("the words do not count months: that is a kind cron, %s%s", strings.Join(fields, " "), rest+besideOf(r.rest))
@@ -142,9 +149,9 @@ func (r *wordReader) spelled() string {
 		if right == text {
 			continue
 		}
-		again := wordReader{rest: slices.Clone(r.rest)}
+		again := wordReader{rest: slices.Clone(r.rest[:min(2, len(r.rest))])} // the time, and am or pm
 		again.rest[0].text = right
-		if _, err := again.time(); err == nil {
+		if _, err := again.clock(); err == nil {
 			return right
 		}
 	}
@@ -167,7 +174,9 @@ func (r *wordReader) other() error {
 		return err
 	}
 	named := after.peek()
-	if on, ok := after.weekday(); ok && on != mondayFriday {
+	if on, ok := after.weekday(); ok && on == mondayFriday {
+		return r.refuse(notCounted)
+	} else if ok {
 		return r.instead(2, acceptedEvery, "2 weeks on "+named)
 	}
 	if _, ok := after.unit(); ok {
@@ -225,45 +234,98 @@ func isHoliday(w word) bool { return w.text == "holiday" || w.text == "holidays"
 // A counting is where in a month words that are written for others say that something is: on its first Monday, on its last working day.
 type counting struct {
 	dom, dow         string // the fields of a cron expression
+	months           []int  // of the year, where it is one of a year
 	on               weekdays
 	otherwise        string // the member else, empty for none
 	working, counted int    // the places of the words; -1 where there are none
 	day              string // the first weekday that is counted
+	nth              int    // how it is counted, where it is the only one
+	told             []bool // the words that are in the fields
 }
 
 func countingOf(list []word) counting {
-	c := counting{dom: "*", dow: "*", working: -1}
-	for i, w := range list {
-		if days := i+1 < len(list) && (list[i+1].text == "day" || list[i+1].text == "days"); c.working < 0 &&
-			(days && (w.text == "working" || w.text == "business" || w.text == "work") || w.text == "workday" || w.text == "workdays") {
-			c.working = i
-		}
+	c := counting{dom: "*", dow: "*", working: -1, counted: -1, told: make([]bool, len(list))}
+	c.countWorking(list)
+	if c.working < 0 {
+		c.countDays(list)
 	}
-	has := func(text string) bool { return slices.ContainsFunc(list, func(w word) bool { return w.text == text }) }
-	var expr string
-	expr, c.day, c.counted = countedDays(list)
-	switch {
-	case c.counted >= 0:
-		c.dow = expr
-		for day, name := range weekdayNames {
-			if strings.Contains(expr, name[:3]) {
-				c.on |= 1 << day
-			}
-		}
-	case c.working >= 0 && has("last"):
-		c.dom, c.otherwise = "L", `,"else":"previous"`
-	case c.working >= 0 && (has("first") || has("1st")):
-		c.dom, c.otherwise = "1", `,"else":"next"`
+	year := slices.IndexFunc(list, func(w word) bool { return w.text == "year" })
+	if year < 0 || c.nth > 1 || c.dom+c.dow == "**" || strings.Contains(c.dom+c.dow, ",") {
+		return c
 	}
-	if c.working >= 0 {
-		c.on = mondayFriday
+	if c.told[year] = true; c.nth == 0 {
+		c.months = []int{12}
+	} else {
+		c.months = []int{1}
 	}
 	return c
 }
 
+// countWorking looks for working days, and for the one that is the first or the last of a month.
+func (c *counting) countWorking(list []word) {
+	for i, w := range list {
+		days := i+1 < len(list) && (list[i+1].text == "day" || list[i+1].text == "days")
+		if days && (w.text == "working" || w.text == "business" || w.text == "work") {
+			c.working, c.told[i], c.told[i+1] = i, true, true
+		} else if w.text == "workday" || w.text == "workdays" {
+			c.working, c.told[i] = i, true
+		}
+		if c.working >= 0 {
+			break
+		}
+	}
+	if c.working < 1 {
+		return
+	}
+	switch list[c.working-1].text {
+	case "last":
+		c.dom, c.otherwise = "L", `,"else":"previous"`
+	case "first", "1st":
+		c.dom, c.otherwise, c.nth = "1", `,"else":"next"`, 1
+	}
+	c.told[c.working-1], c.on = c.otherwise != "", mondayFriday
+}
+
+// says reports whether the words have nothing but what is counted, months, and one list of times: else some of them would be left out.
+func (c *counting) says(list []word) bool {
+	from, to := timesIn(list)
+	counted, named := false, false // a day, and a month behind it
+	for i, w := range list {
+		r := wordReader{rest: list[i:]}
+		_, month := r.month()
+		if named && c.told[i] {
+			return false // the first Monday of January, and the last Friday of December
+		}
+		named, counted = named || month && counted, counted || c.told[i]
+		if !month && !c.told[i] && (i < from || i >= to) && !slices.Contains([]string{"every", "each", "the", "of", "a", "month", "months", "monthly", "on", "at", "in", "and", ","}, w.text) {
+			return false
+		}
+	}
+	return true
+}
+
+// onlyTimes reports whether words are times of day, right or wrong, and until.
+func onlyTimes(list []word) bool {
+	list = beforeUntil(list)
+	_, err := readTyped(list)
+	from, to := timesIn(list)
+	return err != nil || from <= 1 && to == len(list)
+}
+
+// timesIn returns where the first times of day stand, as readTyped reads them.
+func timesIn(list []word) (from, to int) {
+	for i := range list {
+		r := wordReader{rest: list[i:]}
+		if secs, err := r.typedTimes(); err != nil || len(secs) > 0 {
+			return i, len(list) - len(r.rest)
+		}
+	}
+	return 0, 0
+}
+
 // elsewhere says which kind of trigger says what the words do not: working days, holidays, the first Monday. It is nil for other words.
 func elsewhere(list []word) error {
-	others := besideOf(list)
+	others, all := besideOf(list), withoutZone(list)
 	list = beforeUntil(list)
 	c := countingOf(list)
 	holiday := holidayOnly(list)
@@ -274,6 +336,14 @@ func elsewhere(list []word) error {
 	if err != nil {
 		return err
 	}
+	if end := (wordReader{rest: all[len(beforeUntil(all)):], end: all[len(all)-1].column}); len(end.rest) > 0 {
+		if _, err := end.readUntil(&saying{form: formWeekdays}); err != nil {
+			return err
+		} else if len(end.rest) > 0 {
+			return end.fail("nothing more")
+		}
+	}
+	t.months = append(t.months, c.months...)
 	cron, rest := t.cron(c.dom, c.dow)
 	rest += others
 	say := func(i int, format string, args ...any) error {
@@ -282,18 +352,36 @@ func elsewhere(list []word) error {
 	switch {
 	case holiday >= 0:
 		return say(holiday, `the words know no holidays: that is a kind only, {"kind":"only","of":{"kind":"cron","expr":"%s"},"in":[{"calendar":"holidays"}]}%s`, cron, rest)
+	case c.working >= 0 && !c.says(withoutZone(list)):
+		if i := c.working - 1; i >= 0 && (number(list[i].text) || list[i].text == "other" || ordinalWords[list[i].text] > 0) {
+			return say(i, "working days are not counted, by words or by another kind")
+		}
+		return say(c.working, "the words know no holidays: a kind except leaves them out")
 	case c.working >= 0:
 		return say(c.working, `the words know no holidays: Monday to Friday is every weekday, and without holidays it is a kind except, {"kind":"except","of":{"kind":"cron","expr":"%s"},"not":[{"days":{"weekdays":["sat","sun"]}},{"calendar":"holidays"}]%s}%s`, cron, c.otherwise, rest)
-	case strings.HasSuffix(c.dow, "#2"):
-		return say(c.counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s; every second week is every 2 weeks on %s", cron, rest, c.day)
+	case !c.says(withoutZone(list)):
+		return say(c.counted, "the words do not count the weekdays of a month: a kind cron does, with mon#1 or friL as its day_of_week")
+	case c.nth > 1 && list[0].text == "every" && t.months == nil && !slices.ContainsFunc(list, func(w word) bool { return w.text == "month" }):
+		return say(c.counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s; every %s week is every %d weeks on %s", cron, rest, [...]string{"second", "third", "fourth", "fifth"}[c.nth-2], c.nth, c.day)
 	}
 	return say(c.counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s", cron, rest)
+}
+
+// isZone reports whether a word is for a zone: europe/berlin or utc, not mon/tue.
+func isZone(w word) bool {
+	before, _, name := strings.Cut(w.text, "/")
+	return w.text == "utc" || w.text == "gmt" || name && dayNamed(before) < 0
+}
+
+// withoutZone returns the words but for a zone among them, which is told where it goes.
+func withoutZone(list []word) []word {
+	return slices.DeleteFunc(slices.Clone(list), isZone)
 }
 
 // besideOf says of an end and of a zone in words that they stand beside another kind, in the place of what would be left out.
 func besideOf(list []word) string {
 	end := len(beforeUntil(list)) < len(list)
-	zone := slices.ContainsFunc(list, func(w word) bool { return strings.Contains(w.text, "/") })
+	zone := slices.ContainsFunc(list, isZone)
 	switch {
 	case end && zone:
 		return ", with the end and the zone beside it"
@@ -308,13 +396,12 @@ func besideOf(list []word) string {
 // holidayOnly returns the place of holiday in words that say every holiday, and a time; -1 for other words.
 func holidayOnly(list []word) int {
 	at := -1
+	from, to := timesIn(list)
 	for i, w := range list {
 		switch {
 		case isHoliday(w):
 			at = i
-		case w.text == "at" && at >= 0:
-			return at
-		case !slices.Contains([]string{"every", "each", "on", "all", "the", "public", "bank", "national"}, w.text):
+		case (i < from || i >= to) && !slices.Contains([]string{"every", "each", "on", "all", "the", "public", "bank", "national"}, w.text):
 			return -1
 		}
 	}

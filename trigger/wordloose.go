@@ -3,7 +3,6 @@ package trigger
 import (
 	"math/bits"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -27,12 +26,43 @@ var dayParts = map[string][2]int32{"morning": {0, 12}, "afternoon": {12, 18}, "e
 // loosely reads words about days and times in another order than they are accepted in; ok is false where it is not plain what they mean.
 func loosely(list []string) (s saying, ok bool) {
 	r := looseReader{wordReader: wordReader{rest: asWords(list)}}
+	if at := r.spelled(); at != "" && len(list) == 1 {
+		r.rest = asWords([]string{"at", at}) // 0930
+	}
 	for len(r.rest) > 0 {
 		if !r.one() {
 			return s, false
 		}
 	}
-	return r.saying()
+	return r.saying(list)
+}
+
+// yearLike reports whether a word can be a year as well as a time of day.
+func yearLike(text string) bool {
+	return len(text) == len("2030") && number(text) && (text[:2] == "19" || text[:2] == "20")
+}
+
+// inMonth returns the cron expression of days and times that are those of one month; empty for other words.
+func inMonth(list []string) string {
+	r := looseReader{wordReader: wordReader{rest: asWords(list)}}
+	for len(r.rest) > 0 {
+		if !r.one() {
+			return ""
+		}
+	}
+	s := saying{secs: r.secs}
+	if r.month == 0 || r.dom != 0 || r.weekly || r.monthly || r.yearly || r.daily == (r.on != 0) || !r.inPart(&s) {
+		return ""
+	}
+	dow := "*"
+	if !r.daily {
+		dow = dowField(r.on)
+	}
+	expr, rest := typed{secs: s.secs, months: []int{r.month}}.cron("*", dow)
+	if rest != "" {
+		return ""
+	}
+	return expr
 }
 
 // one reads the next of what is gathered.
@@ -43,19 +73,26 @@ func (r *looseReader) one() bool {
 			return false // every day 15
 		}
 		return true
-	case "week", "weeks":
+	case "week", "weeks", "weekly":
 		r.weekly = true
 		return r.skip(next)
-	case "year", "years":
+	case "year", "years", "yearly", "annually":
 		r.yearly = true
 		return r.skip(next)
 	case "at": // at the end of the month
 		if !r.isTime() {
 			return r.skip("at")
 		}
-	case "in": // in the morning
-		return r.skip("in") && r.skip("the") && r.dayPart()
-	case "month", "months":
+	case "in": // in the morning, in march
+		if r.skip("in"); r.skip("the") {
+			return r.dayPart()
+		}
+		if month, ok := r.wordReader.month(); ok && r.month == 0 {
+			r.month = month
+			return true
+		}
+		return false
+	case "month", "months", "monthly":
 		r.monthly = true
 		return r.skip(next)
 	case "day", "days", "daily", "everyday":
@@ -135,7 +172,7 @@ func (r *looseReader) lastDay() bool {
 func (r *looseReader) day() bool {
 	dom, named := ordinals[r.peek()]
 	switch {
-	case named && dom > 0 && (r.word(1) == "day" || r.word(1) == "of"):
+	case named && dom > 0 && (r.word(1) == "day" || r.word(1) == "of" || r.monthly && (r.word(1) == "" || r.word(1) == "at")):
 		r.rest = r.rest[1:]
 	case named && r.word(1) != "day" && r.word(1) != "of" && !strings.ContainsAny(r.peek(), "123456789"):
 		return false // first monday
@@ -164,7 +201,7 @@ func (r *looseReader) domNumber() bool {
 }
 
 // saying returns what was gathered, if it is one thing.
-func (r *looseReader) saying() (s saying, ok bool) {
+func (r *looseReader) saying(list []string) (s saying, ok bool) {
 	s.secs = r.secs
 	if !r.inPart(&s) {
 		return s, false
@@ -186,6 +223,8 @@ func (r *looseReader) saying() (s saying, ok bool) {
 		if s.form, s.on = formWeekdays, r.on; r.daily {
 			s.on = everyDay
 		}
+	case r.secs != nil && r.part == "" && !slices.ContainsFunc(list, yearLike):
+		s.form, s.on = formWeekdays, everyDay // 9:00 alone
 	default:
 		return s, false
 	}
@@ -214,126 +253,4 @@ func (r *looseReader) inPart(s *saying) bool {
 	}
 	slices.Sort(s.secs)
 	return len(s.secs) > 0
-}
-
-// dayNow are words for days that are another one tomorrow.
-var dayNow = []string{"today", "tomorrow", "tonight"}
-
-// beside says of words that are accepted but for a zone, a start, or hours of the day, where those are given; nil for other words.
-func beside(text string, list []word) *wordError {
-	say := func(i int, wanted string) *wordError {
-		return &wordError{column: list[i].column, wanted: wanted, complete: true}
-	}
-	for i, w := range list {
-		next := ""
-		if i+1 < len(list) {
-			next = list[i+1].text
-		}
-		switch {
-		case i == 0 && (slices.Contains(dayNow, w.text) || (w.text == "next" || w.text == "this") && dayNamed(next) >= 0):
-			t, err := readTyped(list)
-			if err != nil {
-				return nil
-			}
-			return say(i, "that is another day tomorrow, and a trigger is not: give the date, as in at 2026-12-01 "+strings.TrimSuffix(t.at("18:00"), ",")+", or a time from now, in 5 minutes")
-		case i > 0 && (w.text == "between" || w.text == "from") || i == 0 && w.text == "between":
-			if cron := hoursOf(list, i); cron != "" {
-				return say(i, "the words have no hours from and to: that is a kind cron, "+cron)
-			}
-		}
-		if i == 0 {
-			continue
-		}
-		if slices.Contains([]string{"starting", "from", "since", "beginning", "start", "after"}, w.text) {
-			if start, without := cutStart(text, list, i); start != "" {
-				if whole, err := follow(without); err == nil {
-					return say(i, "the words have no start: say "+whole+", with the start beside it (--start '"+start+"')")
-				}
-			}
-		}
-		at := i
-		if w.text == "in" {
-			at++
-		}
-		if at < len(list) {
-			name := text[list[at].column-1:]
-			if end := strings.IndexAny(name, " \t\n\r,"); end >= 0 { // the word itself is in lower case, which may be longer
-				name = name[:end]
-			}
-			if !strings.Contains(name, "/") && name != "UTC" {
-				continue
-			}
-			if _, err := loadZone(name); err == nil {
-				if whole, err := follow(text[:w.column-1] + text[list[at].column-1+len(name):]); err == nil {
-					return say(i, "the words have no zone: say "+whole+", with the zone beside it (--tz "+name+")")
-				}
-			}
-		}
-	}
-	return nil
-}
-
-// cutStart returns the date after starting, with its time, and the text without them.
-func cutStart(text string, list []word, i int) (start, without string) {
-	at := i + 1
-	if at < len(list) && (list[at].text == "on" || list[at].text == "at" || list[at].text == "from") {
-		at++
-	}
-	r := wordReader{rest: list[min(at, len(list)):]}
-	start, _, err := r.date()
-	if err != nil || strings.ContainsAny(start, "tz") {
-		return "", "" // they are in lower case
-	}
-	without = text[:list[i].column-1]
-	if len(r.rest) > 0 {
-		without += text[r.rest[0].column-1:]
-	}
-	return start, without
-}
-
-// hoursOf returns the cron expression of every 10 minutes between 9:00 and 17:00, whose hours stand from i on; empty for other words.
-func hoursOf(list []word, i int) string {
-	if len(list) < i+4 || !slices.Contains([]string{"and", "to", "-", "until", "till", "through"}, list[i+2].text) {
-		return ""
-	}
-	from, until := hourOf(list[i+1].text), hourOf(list[i+3].text)
-	if from < 0 || until <= from {
-		return ""
-	}
-	var rest []string
-	for _, w := range slices.Concat(list[:i], list[i+4:]) {
-		day := wordReader{rest: []word{w}}
-		if _, ok := day.weekday(); !ok && w.text != "on" && w.text != "," && w.text != "and" {
-			rest = append(rest, w.text)
-		}
-	}
-	s, end, err := readOnce(strings.Join(rest, " "))
-	if err != nil || s.form != formInterval || end != "" || !slices.Contains(rest, "every") {
-		return ""
-	}
-	dow := typedDays(slices.Concat(list[:i], list[i+4:]))
-	minutes, hours := s.length/(60*microsecond), s.length/(3600*microsecond)
-	switch {
-	case s.length%(3600*microsecond) == 0 && hours == 1:
-		return "0 " + strconv.Itoa(from) + "-" + strconv.Itoa(until) + " * * " + dow
-	case s.length%(3600*microsecond) == 0 && hours < 24:
-		return "0 " + strconv.Itoa(from) + "-" + strconv.Itoa(until) + "/" + strconv.FormatInt(hours, 10) + " * * " + dow
-	case s.length%(60*microsecond) == 0 && minutes < 60 && 60%minutes == 0:
-		step := "*/" + strconv.FormatInt(minutes, 10)
-		if minutes == 1 {
-			step = "*"
-		}
-		return step + " " + strconv.Itoa(from) + "-" + strconv.Itoa(until-1) + " * * " + dow + " (the last of a day at " + timeText(int32(until*3600)-int32(minutes*60)) + ")"
-	}
-	return ""
-}
-
-// hourOf reads 9, 9:00 or 9am as an hour; -1 for other words.
-func hourOf(text string) int {
-	r := wordReader{rest: asWords([]string{"at", text})}
-	secs, err := r.typedTimes()
-	if err != nil || len(secs) != 1 || secs[0]%3600 != 0 || len(r.rest) > 0 {
-		return -1
-	}
-	return int(secs[0] / 3600)
 }

@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -25,9 +26,9 @@ var (
 	// shortened are short forms of words that are not accepted themselves.
 	shortened = map[string]string{
 		"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "thursday", "sept": "september", "hr": "hour", "hrs": "hours", "secs": "seconds",
-		"m-f": "mon-fri", "alternate": "other",
+		"mo": "monday", "tu": "tuesday", "we": "wednesday", "th": "thursday", "fr": "friday", "sa": "saturday", "su": "sunday", "m-f": "mon-fri", "&": "and", "alternate": "other",
 	}
-	pleading = []string{"please", "run", "schedule", "repeat", "execute"}
+	pleading = []string{"please", "run", "schedule", "repeat", "execute", "only"}
 	through  = []string{"to", "through", "thru", "-", "–", "—"}
 )
 
@@ -37,20 +38,26 @@ type plainReader struct {
 	out []string
 }
 
-// plainly says the words with those that are accepted, where they have the same meaning in whatever place.
-func plainly(list []word) []string {
-	p := plainReader{in: make([]string, 0, len(list))}
+// plainWords are the texts of words, with those that are short forms of others in full, and without what pleads.
+func plainWords(list []word) []string {
+	texts := make([]string, 0, len(list))
 	for _, w := range list {
-		p.in = append(p.in, cmp.Or(shortened[w.text], w.text))
+		texts = append(texts, cmp.Or(shortened[w.text], w.text))
 	}
-	if n := len(p.in); n > 0 {
-		if last := p.in[n-1]; last != "a.m." && last != "p.m." {
-			p.in[n-1] = strings.TrimRight(last, ".!")
+	if n := len(texts); n > 0 {
+		if last := texts[n-1]; last != "a.m." && last != "p.m." {
+			texts[n-1] = strings.TrimRight(last, ".!")
 		}
 	}
-	for len(p.in) > 0 && slices.Contains(pleading, p.in[0]) {
-		p.in = p.in[1:]
+	for len(texts) > 0 && slices.Contains(pleading, texts[0]) {
+		texts = texts[1:]
 	}
+	return texts
+}
+
+// plainly says the words with those that are accepted, where they have the same meaning in whatever place.
+func plainly(list []word) []string {
+	p := plainReader{in: plainWords(list)}
 	for len(p.in) > 0 {
 		if !p.count() && !p.days() && !p.moment() {
 			p.word()
@@ -172,6 +179,9 @@ func (p *plainReader) count() bool {
 	} else if n := max(numberWords[next], asNumber(next)); half && n > 0 && isLength(p.at(4)) {
 		return p.say(4, strconv.Itoa(n)+".5")
 	}
+	if unit := map[string]string{"h": "hours", "s": "seconds"}[p.at(1)]; unit != "" && number(next) {
+		return p.say(2, next, unit)
+	}
 	if unit := strings.TrimLeft(next, "0123456789"); unit != next && len(unit) > 1 && isLength(cmp.Or(shortened[unit], unit)) {
 		return p.say(1, next[:len(next)-len(unit)], cmp.Or(shortened[unit], unit))
 	}
@@ -206,6 +216,9 @@ func (p *plainReader) often(times, n int) bool {
 	if slices.Contains([]string{"a", "an", "per", "every", "each"}, p.at(n)) {
 		n++
 	} else if times == 1 && n == 1 {
+		if rest := (wordReader{rest: asWords(p.in[1:])}); rest.moment() == "" {
+			return false // once at 9:00
+		}
 		return p.say(1) // once at 2030-01-01 09:00
 	}
 	unit := p.at(n)
@@ -257,6 +270,9 @@ func asWords(texts []string) []word {
 // days reads mon-fri, and monday to friday.
 func (p *plainReader) days() bool {
 	next, end, n := p.at(0), "", 1
+	if several := strings.Split(next, "/"); len(several) > 1 && !slices.ContainsFunc(several, func(day string) bool { return dayNamed(day) < 0 }) {
+		return p.say(1, strings.Fields(strings.Join(several, " , "))...)
+	}
 	for _, sign := range []string{"..", "-", "–", "—"} {
 		if first, last, ok := strings.Cut(next, sign); ok && end == "" {
 			next, end = first, last
@@ -303,6 +319,8 @@ func (p *plainReader) moment() bool {
 		return p.say(2)
 	case next == "at" && len(p.out) == 0 && len(p.in) == 2 && timeWords[p.at(1)] != "":
 		return p.say(2, "every", "day", "at", timeWords[p.at(1)])
+	case p.clockWords():
+		return true
 	case next == "after" && len(p.out) == 0:
 		return p.say(1, "in")
 	case p.last() == "at" && number(next) && len(next) <= 2 && number(p.at(1)) && len(p.at(1)) == 2:
@@ -331,6 +349,38 @@ func (p *plainReader) moment() bool {
 	return false
 }
 
+// clockWords reads half past nine, quarter to nine, and nine thirty behind at.
+func (p *plainReader) clockWords() bool {
+	hourOf := func(i int) int {
+		if n := max(numberWords[p.at(i)], asNumber(p.at(i))); n <= 12 {
+			return n
+		}
+		return 0
+	}
+	next := p.at(0)
+	switch to := p.at(1) == "to"; {
+	case next == "half" && p.at(1) == "past" && hourOf(2) > 0:
+		return p.sayTime(3, hourOf(2), 30)
+	case next == "quarter" && (to || p.at(1) == "past") && hourOf(2) > 0:
+		if to {
+			return hourOf(2) > 1 && p.sayTime(3, hourOf(2)-1, 45) // to one it is 12:45, or 00:45
+		}
+		return p.sayTime(3, hourOf(2), 15)
+	case p.last() == "at" && 0 < numberWords[next] && numberWords[next] <= 12 && slices.Contains([]int{15, 30, 40, 45, 50}, numberWords[p.at(1)]):
+		return p.sayTime(2, numberWords[next], numberWords[p.at(1)])
+	}
+	return false
+}
+
+// sayTime puts a time of day in the place of the next n words.
+func (p *plainReader) sayTime(n, hour, minute int) bool {
+	text := fmt.Sprintf("%02d:%02d", hour, minute)
+	if p.last() == "at" {
+		return p.say(n, text)
+	}
+	return p.say(n, "at", text)
+}
+
 // isTime reports whether a word can only be a time of day; after is the one that follows.
 func isTime(text, after string) bool {
 	if timeWords[text] != "" {
@@ -351,6 +401,16 @@ func dateOf(text string) (string, bool) {
 	}
 	if at, err := time.Parse("2.1.2006", text); err == nil {
 		return at.Format(time.DateOnly), true
+	}
+	at, err := time.Parse("2/1/2006", text)
+	other, or := time.Parse("1/2/2006", text)
+	switch {
+	case err == nil && or == nil && !at.Equal(other):
+		return "", false // 1/2/2030 is in January to some, in February to others
+	case err == nil:
+		return at.Format(time.DateOnly), true
+	case or == nil:
+		return other.Format(time.DateOnly), true
 	}
 	return "", false
 }

@@ -152,6 +152,7 @@ var (
 const (
 	acceptedUnits = "second, minute, hour, day, week, also in the plural"
 	acceptedEvery = "a number, second, minute, hour, day, week, month, year, weekday, monday … sunday"
+	notCounted    = "weekdays are not counted, by words or by another kind"
 	acceptedFirst = "every …, in 5 minutes, at 2026-12-01 09:30, now"
 )
 
@@ -200,6 +201,10 @@ func readOnce(text string) (s saying, until string, err error) {
 
 // rests says why there is a word too many.
 func (r *wordReader) rests(s *saying) error {
+	again := *r
+	if _, err := again.typedTimes(); err != nil && s.form.wall() && r.peek() != "at" { // monday 24:00
+		return err
+	}
 	switch {
 	case s.form.once():
 		return r.fail("nothing more")
@@ -228,14 +233,15 @@ func (r *wordReader) readEvery(s *saying) error {
 		return r.readRandom(s, n)
 	}
 	if on, isDay := r.weekday(); isDay {
-		t, err := readTyped(r.rest)
-		if err != nil {
-			return err
+		switch {
+		case n == 1:
+			return at.instead(2, acceptedEvery, weekdayText(on))
+		case on == mondayFriday:
+			return at.refuse(notCounted)
 		}
-		if on == mondayFriday {
-			return at.refuse("weekdays are not counted: say every weekday%s", t.behind())
-		}
-		return at.refuse("weekdays are not counted: say every %s%s, or every %d weeks on %[1]s%[2]s", weekdayText(on), t.behind(), max(n, 2))
+		wrong := at.instead(2, "weekdays are not counted", fmt.Sprintf("%d weeks on %s", n, weekdayText(on)))
+		wrong.complete = true
+		return wrong
 	}
 	if done, err := r.readMonths(s, n); done {
 		return err
@@ -343,7 +349,12 @@ func (r *wordReader) readWeekdays(s *saying) error {
 func (r *wordReader) readTimes(s *saying) error {
 	r.skip("at")
 	for first := true; first || r.and(); first = false {
+		text := r.peek()
 		sec, err := r.time()
+		var wrong *wordError
+		if errors.As(err, &wrong) && text == "24:00" && s.form == formWeekdays && s.on == everyDay {
+			wrong.instead = "00:00" // of each day, as 24:00 is
+		}
 		if err != nil {
 			return err
 		}
@@ -356,6 +367,16 @@ func (r *wordReader) readTimes(s *saying) error {
 
 // time reads H:MM, H:MM:SS, or a time of twelve hours: 9am, 9:30 pm.
 func (r *wordReader) time() (int32, error) {
+	sec, err := r.clock()
+	var wrong *wordError
+	if errors.As(err, &wrong) && !wrong.complete && wrong.instead == "" {
+		wrong.instead = r.spelled()
+	}
+	return sec, err
+}
+
+// clock is time without looking for another spelling.
+func (r *wordReader) clock() (int32, error) {
 	text, half := r.peek(), ""
 	if len(text) > 2 {
 		if tail := text[len(text)-2:]; tail == "am" || tail == "pm" {
@@ -385,8 +406,6 @@ func (r *wordReader) time() (int32, error) {
 		}
 		if text, ok := r.digits(); ok && len(text) < 3 && hour <= 23 && !apart {
 			e.instead = fmt.Sprintf("%02d:00", hour)
-		} else if at := r.spelled(); at != "" {
-			e.instead = at
 		}
 		return 0, e
 	}
@@ -433,7 +452,7 @@ func (r *wordReader) readRandom(s *saying, least int64) error {
 // date takes the words of a date, or of a date and a time.
 func (r *wordReader) date() (text string, m moment, err error) {
 	text = r.peek()
-	if len(r.rest) > 1 && len(text) == len("2026-12-01") {
+	if next := r.word(1); next != "" && next[0] >= '0' && next[0] <= '9' && len(text) == len("2026-12-01") {
 		text += " " + r.rest[1].text
 	}
 	if m, err = parseMoment(text); err != nil {
@@ -465,6 +484,20 @@ func (r *wordReader) readUntil(s *saying) (text string, err error) {
 		return "", r.refuse("what fires once has no end")
 	}
 	r.skip("until")
-	text, _, err = r.date()
+	at := *r
+	if text, _, err = r.date(); err == nil && (r.peek() != "at" || strings.Contains(text, " ")) {
+		return text, nil
+	}
+	other := at
+	if err != nil {
+		if wrong := other.period(s.form.wall()); wrong != nil {
+			return "", wrong
+		}
+	}
+	if date := other.moment(); date != "" {
+		wrong := at.instead(len(at.rest)-len(other.rest), "", date)
+		wrong.wanted, wrong.complete = fmt.Sprintf("%q is no date as it is written here", clip(wrong.read)), true
+		return "", wrong
+	}
 	return text, err
 }

@@ -95,7 +95,7 @@ func TestWrongWordsAreRefusedWithTheirColumn(t *testing.T) {
 		{"every 0 minutes", "more than zero, at column 7"},
 		{"every 5 to 5 minutes", "5 is not more than 5, at column 12"},
 		{"every 5 to 3 minutes", "3 is not more than 5, at column 12"},
-		{"every 2 mondays", "weekdays are not counted: say every monday, or every 2 weeks on monday, at column"},
+		{"every 2 mondays", "weekdays are not counted; write 2 weeks on monday, at column"},
 		{"every 10 minutes at :05", `"every 10 minutes" counts elapsed time and has no time of day`},
 		{"every 5 to 10 minutes at 10:00", "a random interval has no time of day, at column 23"},
 		{"every minute at :60", `":60" is not understood here (accepted: :SS, such as :30), at column 17`},

@@ -52,13 +52,13 @@ func TestWordsWithTwoReadingsAreRefused(t *testing.T) {
 		{"every 3 years", "years=3"}, {"every 2 months", "months=2"}, {"every day at 12am", "12am is noon to some and midnight to others: say 12:00 or 00:00, at column 14"},
 		{"every day at 12:30 pm", "say 12:30 or 00:30, at column 14"}, {"every day at 13pm", "the hours before pm are 1 to 11: say 13:00, at column 14"}, {"every day at 0:10am", "say 00:10"},
 		{"every 2 weeks on monday and friday", "weeks are counted from one weekday"}, {"every 2 weeks on weekdays", "weeks are counted from one weekday"},
-		{"every 2 mondays", "say every monday, or every 2 weeks on monday, at column 7"}, {"every 2 weeks on mundays", "; write monday, at column 18"},
+		{"every 2 mondays", "; write 2 weeks on monday, at column 7"}, {"every 2 weeks on mundays", "; write monday, at column 18"},
 		{"every munday", "; write monday, at column 7"}, {"every month on the 32nd", "a month has no day 32 (accepted: 1-31), at column 20"}, {"every month on the 3th", "; write 3rd, at column 20"},
 		{"every month on the first monday", "kind cron, 0 0 * * mon#1, at column 20"}, {"every month on the last friday", "kind cron, 0 0 * * friL, at column 20"},
 		{"every year on february 30", "February has no day 30, so this would never fire, at column 15"}, {"every year on the 31st of april", "April has no day 31"},
 		{"every year on marhc 15", "; write march, at column 15"}, {"every year on 15", "(accepted: january … december), at column 17"}, {"every year on the 15th of marhc", "; write march, at column 27"},
 		{"every 1 to 2 months", "a month has no fixed length"}, {"in 2 months", "a month has no fixed length"}, {"every 1.5us", "a whole number of microseconds"}, {"every 0s", "more than zero, at column 7"},
-		{"at 2026-2-30", `"2026-2-30" is not a date that exists`}, {"at 2026-11-31 9:00", "; November has 30 days, at column 4"}, {"every day until 2026-11-31", "; November has 30 days, at column 25"}, {"every day at 24:00", "24:00 is 00:00 of the day after), at column 14"}, {"every day at 24:01", `"24:01" is not understood here (accepted: HH:MM or HH:MM:SS, such as 13:15, or 9am), at`}, {"at 2026-2-3", "; write 2026-02-03, at column 4"}, {"every day until 2026-1-1 9:00", "; write 2026-01-01, at column 17"},
+		{"at 2026-2-30", `"2026-2-30" is not a date that exists`}, {"at 2026-11-31 9:00", "; November has 30 days, at column 4"}, {"every day until 2026-11-31", "; November has 30 days, at column 25"}, {"every day at 24:00", "24:00 is 00:00 of the day after); write 00:00, at column 14"}, {"every day at 24:01", `"24:01" is not understood here (accepted: HH:MM or HH:MM:SS, such as 13:15, or 9am), at`}, {"at 2026-2-3", "; write 2026-02-03, at column 4"}, {"every day until 2026-1-1 9:00", "; write 2026-01-01, at column 17"},
 	} {
 		_, err := trigger.Parse("every", c.text, trigger.ParseOptions{})
 		if err == nil || !strings.Contains(err.Error(), c.says) {
@@ -246,7 +246,7 @@ func TestATextOfAnyKindIsRefusedWithTheColumn(t *testing.T) {
 		{"calendar", "hour=9", "/days", "interval: there is no step"}, {"calendar", "months=1 timezone=UTC", "/days", "the zone is given beside it, at column 10"},
 		{"date", "2026-02-30", "/at", "date: \"2026-02-30\" is not a date that exists"}, {"date", "2026-02-30", "/at", "at column 9"}, {"date", "2026-13-01", "/at", "at column 6"}, {"date", "2026-11-31", "/at", "; November has 30 days, at column 9"}, {"date", "2026-02-29 9:00", "/at", "; February 2026 has 28 days, at column 9"}, {"date", "2028-02-30", "/at", "; February 2028 has 29 days"}, {"date", "2026-12-32", "/at", "; December has 31 days"},
 		{"date", "  2026-12-01 09:61", "/at", "at column 17"}, {"date", "2026-12-01 24:00", "/at", "at column 12"}, {"date", "2026-12-01 09:30:99", "/at", "at column 18"}, {"date", "tomorrow", "/at", "at column 1"},
-		{"date", "2026/12/1 9:30", "/at", "; write 2026-12-01 09:30, at column 1"}, {"date", "2026-12-01 09:30 Europe/Berlin", "/at", "at column 17"}, {"date", "0000-01-01", "/at", "years are 1 to 9999, at column 1"},
+		{"date", "2026/12/1 9:30", "/at", "; write 2026-12-01 09:30, at column 1"}, {"date", "2026-12-01 09:30 Europe/Berlin", "/at", "at column 17"}, {"date", "0000-01-01", "/at", "times are from 0001-01-02 to 9999-12-30, UTC, at column 1"},
 		{"date", "at 2026-12-01 09:30", "/at", "the date stands alone here; write 2026-12-01 09:30, at column 1"}, {"date", "in 5 minuts", "/at", "; write minutes, at column 6"}, {"date", "in", "/at", "at column 3"},
 		{"date", "now", "/at", "now depends on the moment it is asked; give a date such as 2026-12-01 09:30, or a time from then, in 5 minutes, at column 1"}, {"date", "in 5 minutes sharp", "/at", "at column 14"},
 		{"cron", "@every 0s", "/expr", "expression: @every: the length must be more than zero, at column 8"}, {"cron", "@every -5s", "/expr", "expression: @every: the length must be more than zero, at column 8"},
@@ -320,7 +320,8 @@ func TestWhatIsSuggestedForWordsIsAcceptedThere(t *testing.T) {
 
 func FuzzSuggestedWords(f *testing.F) {
 	for _, text := range []string{"every munday at 9", "5 mintues", "dasy=1 hours=9", "in 5 minuts", "every month on the 3th", "every year on marhc 15 until 2026-1-1", "at 9 p.m. on the last day of each month until 2030-01-01", "every day but sunday, at nine", "twice an hour", "every third mon-fri",
-		"every 10 minutes from 9 to 17 on weekdays", "every day at 9:00 in Europe/Berlin", "march 15 in the morning at 8", "0 \x93", "everY 1 min  A0", "every day Ⱥ", "start_dat='2026-1-1 9:00' horus=1", "@every 5 minutes"} {
+		"every 10 minutes from 9 to 17 on weekdays", "every day at 9:00 in Europe/Berlin", "march 15 in the morning at 8", "0 \x93", "everY 1 min  A0", "every day Ⱥ", "start_dat='2026-1-1 9:00' horus=1", "@every 5 minutes",
+		"cron(0 9 * * ? *)", "rate(5 minutes)", "- cron: '0 9 * * 1'", "Mon..Fri *-*-1,2..5/2~1 9:0/15", "every(5).to(10).seconds", "15 minutes past every hour", "last weekday of the year at 9h30", "every day until 31 december, 2030 at 9", "every 2 hours starting at 9:00", "monthly at 9 on the 5th", "every 12 hours at 6:00", "every day in january"} {
 		for kind := range uint8(5) {
 			f.Add(kind, text)
 		}
@@ -364,7 +365,8 @@ func TestHostileTextsOfAnyKindTakeLittleTime(t *testing.T) {
 		fill("every ", "monday, ", "munday"), fill("every day at ", "9:00,", "25:00"), fill("every month on ", "31,", "32"), fill("", "1 hour ", "x"), fill("in ", "1s ", "1 minuts"), fill("", ",", ""), fill("", "\x00", ""),
 		fill("", "days=1 ", "x"), fill("", "d=1 ", ""), names.String()[:1017], fill("days=1 start_date='", "2", "'"), fill("", "'", ""), fill("", "=", ""), fill("@every ", "1ns", ""), fill("@every ", "1h", "x"), fill("@every ", "1 hour ", ""),
 		fill("", "9", ""), fill("every ", "9", " minutes"), fill("at ", "2026-12-01 ", ""), fill("", "２", ""), fill("every ", "ⱥ", ""), fill("every year on ", "march ", ""), fill("in ", "0", " seconds"), fill("", "\xff", ""),
-		fill("TZ=", "Ⱥ", " @every 5m"), fill("TZ=Ⱥ ", "Ⱥ", " @every 5m"), fill("2026-12-01 09:30:00.", "1", ""),
+		fill("every day at 9", ".h", ""), fill("at 9:00 ", "first.h ", ""), fill("", "schedule.every(", ")"), fill("cron(", "* ", ")"), fill("'", "every 5 minutes ", "'"), fill("every day ", "starting at 9:00 ", ""),
+		fill("every 5 minutes ", "from 9 to 17 ", "x"), fill("first ", "weekday and ", ""), fill("every month on the ", "until 2030 ", ""), fill("", "mon..fri,", " *-*-* 9:00"), fill("", "15 past ", ""), fill("TZ=", "Ⱥ", " @every 5m"), fill("TZ=Ⱥ ", "Ⱥ", " @every 5m"), fill("2026-12-01 09:30:00.", "1", ""),
 	} {
 		for _, kind := range []string{"cron", "interval", "date", "calendar", "every"} {
 			fastest := time.Hour

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -15,6 +16,59 @@ type typed struct {
 	months []int   // 1 to 12
 	dom    int     // the day of the month; 0: none, or the last
 	last   bool    // the last day of the month
+}
+
+// A monthly is what words say of steps of months or years.
+type monthly struct {
+	typed
+	date  monthDays // of the year
+	start string    // the first date
+}
+
+// readMonthly reads what stands beside every 2 months, all of it: ok is false where some of it cannot be told.
+func readMonthly(list []word) (m monthly, ok bool, err error) {
+	if m.typed, err = readTyped(list); err != nil {
+		return m, false, err
+	}
+	r := wordReader{rest: withoutZone(beforeUntil(list))}
+	m.dom, m.last, m.secs = 0, false, nil
+	days := 0
+	for len(r.rest) > 0 {
+		if times := r; m.secs == nil {
+			if secs, err := times.typedTimes(); err == nil && len(secs) > 0 {
+				r, m.secs = times, secs
+				continue
+			}
+		}
+		next := r.peek()
+		switch {
+		case next == "on" || next == "the" || next == "day" && r.word(1) != "":
+			r.skip(next)
+			continue
+		case slices.Contains(startWords, next):
+			r.skip(next)
+			r.skip("on")
+			if m.start = r.yearDate(); m.start == "" || len(m.start) > len("2030-03-01") {
+				return m, false, nil
+			}
+		case next == "last" && r.word(1) == "day":
+			r.rest, m.last = r.rest[2:], true
+		case next == "first":
+			r.skip(next)
+			r.skip("day")
+			m.dom = 1
+		default:
+			var s saying
+			if date := r; date.readDate(&s) == nil {
+				r, m.date = date, s.dates
+			} else if m.dom, err = r.dom(acceptedDay); err != nil {
+				return m, false, nil
+			}
+			r.skip("day")
+		}
+		days++
+	}
+	return m, days <= 1, nil
 }
 
 // readTyped looks for times and days anywhere in the words before until. The error is that of a time that cannot be read: whatever was
@@ -138,14 +192,6 @@ func (t typed) calendar() string {
 	return text
 }
 
-// at returns the times as the words have them, otherwise where there are none.
-func (t typed) at(otherwise string) string {
-	if len(t.secs) == 0 {
-		return otherwise
-	}
-	return timesText(t.secs)
-}
-
 // behind returns the times as they stand behind days; words without a time are those of 00:00.
 func (t typed) behind() string {
 	if len(t.secs) == 0 {
@@ -156,43 +202,27 @@ func (t typed) behind() string {
 
 // countedMonths says how every n months or years are written, with the typed time and day.
 func (r *wordReader) countedMonths(name string, n int64, list []word) error {
-	t, err := readTyped(list)
-	if err != nil {
+	m, ok, err := readMonthly(list)
+	switch {
+	case err != nil:
 		return err
-	}
-	if t.last && name == "month" && n <= 12 {
-		expr, rest := typed{secs: t.secs}.cron("L", "*")
+	case !ok, name == "year" && (m.dom != 0 || m.last), name == "month" && m.date.dom != 0, m.last && n > 12, !m.last && len(m.secs) > 1:
+		return r.refuse("the words do not say which %ss are counted: a kind calendar does, with its first date", name)
+	case m.last:
+		expr, rest := typed{secs: m.secs}.cron("L", "*")
 		fields := strings.Fields(expr)
 		fields[len(fields)-2] = fmt.Sprintf("*/%d", n)
 		return r.refuse("the words do not count months: that is a kind cron, %s%s", strings.Join(fields, " "), rest+besideOf(r.rest))
 	}
-	date := "2027-01-15"
-	dom := t.dom
-	if dom == 0 {
-		dom = 15
-	}
-	if name == "month" {
-		date = fmt.Sprintf("2027-01-%02d", dom)
-	} else if on, ok := yearDate(list); ok {
+	date := cmp.Or(m.start, fmt.Sprintf("2027-01-%02d", cmp.Or(m.dom, 15)))
+	if m.date.dom != 0 {
 		year := 2027
-		if on.month == 2 && on.dom == 1<<29 {
+		if m.date.month == 2 && m.date.dom == 1<<29 {
 			year = 2028
 		}
-		date = fmt.Sprintf("%d-%02d-%02d", year, on.month, bits.TrailingZeros32(on.dom))
+		date = fmt.Sprintf("%d-%02d-%02d", year, m.date.month, bits.TrailingZeros32(m.date.dom))
 	}
-	return r.refuse("the words do not say which %ss are counted: that is a kind calendar with its first date, %ss=%d %sstart_date=%s%s", name, name, n, t.calendar(), date, besideOf(r.rest))
-}
-
-// yearDate reads on march 15 anywhere in the words.
-func yearDate(list []word) (monthDays, bool) {
-	for i := range list {
-		r := wordReader{rest: list[i:]}
-		var s saying
-		if r.skip("on") && r.readDate(&s) == nil {
-			return s.dates, true
-		}
-	}
-	return monthDays{}, false
+	return r.refuse("the words do not say which %ss are counted: that is a kind calendar with its first date, %ss=%d %sstart_date=%s%s", name, name, n, m.calendar(), date, besideOf(r.rest))
 }
 
 // typedDays returns the field of weekdays that are named: mon-fri, or mon,fri; * where there is none.
@@ -224,38 +254,47 @@ func typedDays(list []word) string {
 	return strings.Join(fields, ",")
 }
 
-// countedDays returns the field of the weekdays of a month that are counted, mon#1,mon#3, the first of those days, and the place of the
-// first ordinal; -1 where there is none.
-func countedDays(list []word) (field, day string, at int) {
-	var fields []string
-	var ordinal []int
-	at = -1
-	begin, open := 0, false
+// countDays looks for the weekdays of a month that are counted: mon#1,mon#3, or the last that is no Saturday or Sunday, LW.
+func (c *counting) countDays(list []word) {
+	var dows, doms []string
+	var ordinal, places []int // that are open, and where they stand
+	begin, closed := 0, false
 	for i, w := range list {
 		r := wordReader{rest: list[i:]}
 		if n, ok := ordinals[w.text]; ok {
-			if !open {
-				ordinal, begin = nil, i
+			if closed || ordinal == nil {
+				ordinal, places, begin = nil, nil, i
 			}
-			ordinal, open = append(ordinal, n), true
+			ordinal, places, closed = append(ordinal, n), append(places, i), false
 			continue
 		}
-		if on, ok := r.weekday(); ok && on != mondayFriday && len(ordinal) > 0 {
-			if open = false; at < 0 {
-				at, day = begin, w.text[:3]
+		if on, ok := r.weekday(); ok && ordinal != nil && (on != mondayFriday || slices.Max(ordinal) < 2) {
+			closed, c.told[i] = true, true
+			c.on |= on
+			for _, place := range places {
+				c.told[place] = true
+			}
+			if c.counted < 0 {
+				c.counted, c.day, c.nth = begin, w.text[:3], ordinal[0]
 			}
 			for _, n := range ordinal {
-				if n == 0 {
-					fields = append(fields, w.text[:3]+"L")
-				} else {
-					fields = append(fields, fmt.Sprintf("%s#%d", w.text[:3], n))
+				switch {
+				case on == mondayFriday:
+					doms = append(doms, []string{"LW", "1W"}[n])
+				case n == 0:
+					dows = append(dows, w.text[:3]+"L")
+				default:
+					dows = append(dows, fmt.Sprintf("%s#%d", w.text[:3], n))
 				}
 			}
 			continue
 		}
 		if w.text != "and" && w.text != "," && w.text != "the" {
-			ordinal, open = nil, false
+			ordinal, places = nil, nil
 		}
 	}
-	return strings.Join(fields, ","), day, at
+	if len(doms)+len(dows) > 1 {
+		c.nth = 0
+	}
+	c.dom, c.dow = cmp.Or(strings.Join(doms, ","), "*"), cmp.Or(strings.Join(dows, ","), "*")
 }

@@ -85,9 +85,9 @@ func TestWordsThatAreRefusedKeepTheirTimeInWhatIsWritten(t *testing.T) {
 		"every weekly 14:00":       "; write monday at 14:00, at column 7",
 		"every month at 14:00":     "every month on the 15th at 14:00",
 		"every year at noon":       "every year on march 15 at 12:00",
-		"every 2 mondays at 14:00": "say every monday at 14:00, or every 2 weeks on monday at 14:00",
-		"every 3 fridays":          "say every friday, or every 3 weeks on friday, at column",
-		"every 2 weekdays at 7:30": "say every weekday at 07:30, at column",
+		"every 2 mondays at 14:00": "; write 2 weeks on monday, at column 7",
+		"every 3 fridays":          "; write 3 weeks on friday, at column",
+		"every 2 weekdays at 7:30": "weekdays are not counted, by words or by another kind, at column", // every weekday would be twice as often
 		// Of a time that cannot be read it is said why, before anything is suggested with another.
 		"every first monday at 12pm":        "12pm is noon to some",
 		"every first monday 12pm":           "12pm is noon to some",

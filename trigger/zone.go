@@ -180,6 +180,8 @@ const (
 	// a day inside the years 1 to 9999, so that every zone writes a four-digit year.
 	earliest = -62135596800 + daySeconds
 	latest   = 253402300799 - daySeconds
+	// outOfRange is said of the instants before and after them.
+	outOfRange = "out of range, times are from 0001-01-02 to 9999-12-30, UTC"
 	// eraBits: an era is 2^30 seconds, 34 years, of one zone. Eras are computed
 	// when first asked for, in well under a millisecond.
 	eraBits = 30

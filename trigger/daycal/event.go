@@ -87,7 +87,7 @@ func parseStamp(text string, zone *time.Location) (stamp, error) {
 		s.zone = nil
 	}
 	if d := DayAt(s.at); d <= First || d >= Last { // a day that a zone may move it by is left
-		return stamp{}, fmt.Errorf("%q is out of range, the years are 1 to 9999", clip(text))
+		return stamp{}, fmt.Errorf("%q is out of range, times are from 0001-01-02 to 9999-12-30", clip(text))
 	}
 	return s, nil
 }
