@@ -48,7 +48,7 @@ func readEntry(text string, system bool) (e entry, fault string) {
 		switch {
 		case e.user == "":
 			return e, "there is no user after " + last
-		case strings.ContainsAny(e.user, ":/"):
+		case strings.ContainsAny(e.user, ":/") && e.user[0] != '/': // a path is a program's
 			return e, fmt.Sprintf("%q names a user with a group or a class; only the user can be said here", e.user)
 		case !userName(e.user):
 			return e, fmt.Sprintf("%q is no name of a user; is this a system table?", e.user)
