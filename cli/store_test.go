@@ -52,6 +52,7 @@ func TestAStoreIsMadeAndFoundSound(t *testing.T) {
 		run(t, map[string]string{"RUQI_STORE": "memory:"}, "", "store", verb, "--data-dir", dir).want(t, verb+" of a store in memory by the environment", 2, "", "RUQI_STORE: memory: has no schema")
 		offline(t, dir, "store", verb, "x").want(t, verb+" of an argument", 2, "", "takes no arguments")
 		offline(t, dir, "store", verb, "--store", "what:ever").want(t, verb+" of a kind that is none", 2, "", `--store: there is no store of the kind "what"`)
+		offline(t, dir, "store", verb, "--store", "memory:x").want(t, verb+" of a store in memory with a path", 2, "", "--store: nothing follows memory:; accepted are memory:, ")
 	}
 	text := filepath.Join(dir, "text")
 	if err := os.WriteFile(text, []byte(strings.Repeat("no database at all\n", 300)), 0o600); err != nil {

@@ -82,6 +82,8 @@ func OpenStore(ctx context.Context, address string, options StoreOptions) (Store
 			return Store{}, err
 		}
 		return Store{Jobs: store, Records: store, Calendars: calendar.New(store)}, nil
+	case kind == "memory":
+		return Store{}, ruqi.Invalid("/store", "", "nothing follows memory:; accepted are memory:, sqlite:PATH and postgres://USER:PASSWORD@HOST:5432/DATABASE")
 	case kind == "sqlite":
 		return Store{}, ruqi.Invalid("/store", "", "sqlite needs the path of its file: sqlite:/var/lib/ruqi/ruqi.db")
 	}

@@ -57,7 +57,7 @@ func TestStoresAreOpenedByTheirAddress(t *testing.T) {
 		}
 	}
 	for address, want := range map[string]string{
-		"": "accepted are", "sqlite": "path", "sqlite:": "path", "memory:x": "accepted are", "mysql://user:secret@host/db": `"mysql"`,
+		"": "accepted are", "sqlite": "path", "sqlite:": "path", "memory:x": "nothing follows memory:; accepted are", "mysql://user:secret@host/db": `"mysql"`,
 		"postgres://user:secret@127.0.0.1:port/db": "address", "postgres:": "address", path: "accepted are",
 	} {
 		_, err := standard.OpenStore(t.Context(), address, standard.StoreOptions{})
