@@ -125,7 +125,7 @@ func TestADryRunOfCronJobsRefusesWhatTheImportRefuses(t *testing.T) {
 		return "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: " + name + "}\nspec: {" + spec + ", jobTemplate: {spec: {template: {spec: {containers: [{name: a, command: [echo, a]}]}}}}}\n"
 	}
 	file := tableOf(t, "jobs.yaml", job("late", "schedule: '0 25 * * *'")+"---\n"+"kind: Pod\n---\n"+job("typo", "schedule: '0 9 * * *', timeZone: Europe/Berlyn")+
-		"---\n"+job("odd", "schedule: '@every soon'")+"---\n"+job("good", "schedule: '0 9 * * *', successfulJobsHistoryLimit: 3")+"---\n"+job("two", "schedule: '0 9 * * *', concurrencyPolicy: Maybe"))
+		"---\n"+job("odd", "schedule: '@every soon'")+"---\n"+job("good", "schedule: '0 9 * * *', successfulJobsHistoryLimit: 3")+"---\n"+job("two", "schedule: '0 9 * * *', concurrencyPolicy: Maybe, startingDeadlineSeconds: -1"))
 	dry, real := s.ruqi("import", "k8s", "--dry-run", file), s.ruqi("import", "k8s", file)
 	told := strings.Replace(dry.errors, "ruqi: good: would be created\nruqi: 1 job: 1 to create, 0 to change, 0 unchanged; 4 CronJobs not taken\n", "", 1)
 	if dry.status != 1 || real.status != 1 || told != real.errors || told == dry.errors || !strings.HasPrefix(dry.out, "id: good\n") && !strings.Contains(dry.out, "\nid: good\n") || strings.Contains(dry.out, "late") {
@@ -185,6 +185,8 @@ func TestWebhooksOfTheService(t *testing.T) {
 		t.Errorf("%+v arrived", got)
 	}
 	s.fails(2, "--header", "job", "add", "x", "--every", "1h", "--webhook", target.URL, "--header", "nonsense")
+	s.fails(2, "--header: B c: not a name of a header", "job", "add", "x", "--every", "1h", "--webhook", target.URL, "--header", "A: 1", "--header", "B c: 2")
+	s.fails(2, "--header: Content-Length: is set by the service itself", "job", "modify", "hook", "--header", "A: 1", "--header", "Content-Length: 2")
 	s.fails(2, "--webhook", "job", "add", "x", "--every", "1h", "--webhook", "ftp://example.com")
 	s.fails(2, "not both", "job", "add", "x", "--every", "1h", "--webhook", target.URL, "--command", "true")
 	s.fails(2, "--stdin: is for commands, not for --webhook", "job", "add", "x", "--every", "1h", "--webhook", target.URL, "--stdin", "text")

@@ -61,6 +61,7 @@ func (a *app) importKubernetesCommand() *cobra.Command {
 					all.Jobs = append(all.Jobs, labelled(job))
 				}
 				all.Skipped, all.Refused = append(all.Skipped, r.Skipped...), append(all.Refused, r.Refused...)
+				all.NotTaken += r.NotTaken
 			}
 			refuseTwins(&all)
 			return a.importJobs(cmd.Context(), shown, all, dryRun)
@@ -80,6 +81,7 @@ func refuseTwins(all *kubernetes.Result) {
 		where, twice := seen[id]
 		if twice {
 			all.Refused = append(all.Refused, fmt.Sprintf("%s: CronJob %s: its name is taken by that at %s", job.Where, id, where))
+			all.NotTaken++
 		}
 		seen[id] = job.Where
 		return twice
@@ -123,7 +125,7 @@ var (
 
 // importJobs adds what was found, and says of the rest why not. Files are those that it was found in, as people are told of them.
 func (a *app) importJobs(ctx context.Context, files []string, found kubernetes.Result, dryRun bool) error {
-	m := &cronJobs{app: a, jobs: found.Jobs, refused: len(found.Refused), told: slices.Concat(found.Skipped, found.Refused)}
+	m := &cronJobs{app: a, jobs: found.Jobs, refused: found.NotTaken, told: slices.Concat(found.Skipped, found.Refused)}
 	for _, job := range found.Jobs {
 		for _, n := range job.Notes {
 			m.told = append(m.told, fmt.Sprintf("%s: %s: %s", job.Where, job.Definition["id"], n))

@@ -163,7 +163,7 @@ func (f *jobFlags) names(pointer string) string {
 	}
 	for p := pointer; p != ""; p = p[:strings.LastIndexByte(p, '/')] {
 		flag, known := flagOf[p]
-		if known && p != pointer && (p == "/task/limits" || p == "/task/env") {
+		if known && p != pointer && slices.Contains([]string{"/task/limits", "/task/env", "/task/headers", "/labels", "/params"}, p) {
 			return flag + ": " + strings.Join(object.Names(pointer[len(p):]), ".") // the flag may be given again: which one it is
 		}
 		if known {

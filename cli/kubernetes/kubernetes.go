@@ -33,8 +33,10 @@ type Job struct {
 // A Result is what was found in a file.
 type Result struct {
 	Jobs []Job
-	// Skipped are other documents, Refused CronJobs that cannot be taken, each "FILE:LINE: KIND NAME: why".
+	// Skipped are other documents, Refused what is wrong with CronJobs that cannot be taken, each "FILE:LINE: KIND NAME: why".
 	Skipped, Refused []string
+	// NotTaken is how many CronJobs Refused is about: one may have several faults.
+	NotTaken int
 }
 
 // Options are what a manifest does not say.
@@ -135,7 +137,7 @@ func (r *Result) document(name string, node ast.Node, options Options) {
 		Items []any  `yaml:"items"`
 	}
 	if err := yaml.NodeToValue(node, &head); err != nil {
-		r.Refused = append(r.Refused, where+": not a manifest: "+firstLine(err))
+		r.refuse(where, "not a manifest: "+firstLine(err))
 		return
 	}
 	if head.Kind == "List" || head.Kind == "CronJobList" {
@@ -145,7 +147,7 @@ func (r *Result) document(name string, node ast.Node, options Options) {
 				r.document(name, item, options)
 			}
 		case *ast.AliasNode:
-			r.Refused = append(r.Refused, fmt.Sprintf("%s: %s: its items stand elsewhere (an alias), where they are not read", where, head.Kind))
+			r.refuse(where+": "+head.Kind, "its items stand elsewhere (an alias), where they are not read")
 		}
 		return
 	}
@@ -156,17 +158,24 @@ func (r *Result) document(name string, node ast.Node, options Options) {
 		return
 	}
 	if err := yaml.NodeToValue(node, &m); err != nil {
-		r.Refused = append(r.Refused, fmt.Sprintf("%s: %s: %s", where, titled(head.Kind, m.Metadata.Name), firstLine(err)))
+		r.refuse(where+": "+titled(head.Kind, m.Metadata.Name), firstLine(err))
 		return
 	}
 	job, faults := m.job(options)
+	if len(faults) > 0 {
+		r.refuse(where+": "+titled(head.Kind, m.Metadata.Name), faults...)
+		return
+	}
+	job.Where = where
+	r.Jobs = append(r.Jobs, job)
+}
+
+// refuse notes all that is wrong with one document.
+func (r *Result) refuse(what string, faults ...string) {
 	for _, fault := range faults {
-		r.Refused = append(r.Refused, fmt.Sprintf("%s: %s: %s", where, titled(head.Kind, m.Metadata.Name), fault))
+		r.Refused = append(r.Refused, what+": "+fault)
 	}
-	if len(faults) == 0 {
-		job.Where = where
-		r.Jobs = append(r.Jobs, job)
-	}
+	r.NotTaken++
 }
 
 // member returns what a mapping has under a key, or nil.
