@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ruqi-dev/ruqi/internal/object"
@@ -196,11 +197,23 @@ func (s *Scheduler) completeBeside(wrong error, spec *JobSpec, was Task) error {
 		return wrong
 	}
 	taskRead := !slices.ContainsFunc(read.Faults, func(f Fault) bool { return object.Within("/task", f.Pointer) })
+	misnamed := slices.ContainsFunc(read.Faults, func(f Fault) bool { return isMisnamed("", f, jobMembers) })
+	misnamedPolicy := slices.ContainsFunc(read.Faults, func(f Fault) bool { return isMisnamed("/policy", f, policyMembers) })
 	all := Faults{list: slices.Clone(read.Faults)}
 	all.mergeNew(slices.DeleteFunc(more.Faults, func(f Fault) bool {
+		if f.Pointer == "/policy/run_on_start" && (misnamed || misnamedPolicy) {
+			return true // it may be there, under a wrong name
+		}
 		return !taskRead && object.Within("/params", f.Pointer) // it is for the task to say which it takes
 	}))
 	return all.Err()
+}
+
+// isMisnamed reports whether a fault is of a member that the object at a pointer does not have. What it was meant for seems to be left out.
+func isMisnamed(pointer string, f Fault, members []string) bool {
+	rest, below := strings.CutPrefix(f.Pointer, pointer+"/")
+	name, _, _ := strings.Cut(rest, "/")
+	return below && !slices.Contains(members, name)
 }
 
 // neverToo adds to what is wrong with a job that its trigger has no fire time left, so that it is not found out when all else is mended. What
@@ -236,6 +249,9 @@ func (s *Scheduler) neverBeside(wrong error, spec, stored *JobSpec, now time.Tim
 		return nil
 	}
 	for _, f := range invalid.Faults {
+		if isMisnamed("", f, jobMembers) { // it may be the policy
+			return nil
+		}
 		// The first fire hangs on these; of the id some triggers make their times.
 		for _, part := range [...]string{"/trigger", "/policy", "/id"} {
 			if f.Pointer == "" || object.Within(part, f.Pointer) {

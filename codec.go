@@ -118,6 +118,15 @@ func durationText(d *time.Duration) *string {
 	return &text
 }
 
+// The members of a definition as users write it, and of its policy.
+var (
+	jobMembers    = []string{"id", "name", "description", "trigger", "task", "executor", "priority", "labels", "tags", "params", "policy"}
+	policyMembers = []string{
+		"coalesce", "misfire_grace", "catchup_limit", "max_instances", "overlap", "timeout", "kill_grace", "on_lost",
+		"jitter", "max_runs", "delete_when_finished", "retry", "run_on_start",
+	}
+)
+
 // DecodeJob reads a definition as a user writes it. It refuses members it does not know or that stand twice, and values it
 // does not accept, those out of range included, all at once, in an *InvalidError; the definition is then what the others make. What is left
 // out is left at its zero value. What takes a scheduler to tell, such as the functions of a program or the next fire of a trigger, AddJob looks at.
@@ -179,7 +188,7 @@ func (r *Registry) decodeJob(data []byte, strict bool) (JobSpec, error) {
 		}
 	}
 	if strict {
-		d.Done("id", "name", "description", "trigger", "task", "executor", "priority", "labels", "tags", "params", "policy")
+		d.Done(jobMembers...)
 		var values Faults
 		spec.checkValues(&values)
 		faults.mergeNew(values.list)
@@ -247,8 +256,7 @@ func decodePolicy(data []byte, faults *Faults, strict bool) Policy {
 		p.Retry = decodeRetry(raw, faults, strict)
 	}
 	if strict {
-		d.Done("coalesce", "misfire_grace", "catchup_limit", "max_instances", "overlap", "timeout", "kill_grace", "on_lost",
-			"jitter", "max_runs", "delete_when_finished", "retry", "run_on_start")
+		d.Done(policyMembers...)
 	}
 	return p
 }

@@ -254,6 +254,8 @@ func TestWhatIsFoundLaterIsToldBesideWhatCannotBeRead(t *testing.T) {
 		{"an unknown calendar", `"trigger":{"kind":"except","of":` + hourly + `,"not":[{"calendar":"none"}],"zon":"UTC"},"task":` + command, "/trigger/not/0/calendar /trigger/zon"},
 		{"a grace that may be what a trigger lives by", `"trigger":` + over + `,"task":` + command + `,"policy":{"misfire_grace":"long"}`, "/policy/misfire_grace"},
 		{"a trigger with a fault of its own", `"trigger":{"kind":"date","at":"2020-01-01","x":1},"task":` + command, "/trigger/x"},
+		{"a policy under a wrong name", `"trigger":` + over + `,"task":` + command + `,"polcy":{"misfire_grace":"100000h"}`, "/polcy"},
+		{"a startup under a wrong name", `"trigger":{"kind":"cron","expr":"@reboot"},"task":` + command + `,"policy":{"run_on_strt":true}`, "/policy/run_on_strt"},
 		{"a task without a fault", `"trigger":` + hourly + `,"task":` + command + `,"tags":["a",1]`, "/tags/1"},
 	} {
 		pointers := func(problem map[string]any) string {
