@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ruqi-dev/ruqi/internal/zonetable"
 )
 
 var (
@@ -75,10 +77,8 @@ func timeBeside(day string, rest []word) string {
 	if day == "tonight" {
 		r.part = "night"
 	}
-	for len(r.rest) > 0 {
-		if !r.one() {
-			return ""
-		}
+	if !r.all() {
+		return ""
 	}
 	s := saying{secs: r.secs}
 	if len(r.secs) != 1 || !r.inPart(&s) {
@@ -337,7 +337,7 @@ func inZone(text string, list []word) *wordError {
 		} else if !strings.Contains(typed, "/") || strings.Contains(typed, ":") {
 			continue
 		}
-		if _, err := loadZone(name); err != nil {
+		if !slices.Contains(zonetable.Names(), name) { // to look for the name that was meant takes long
 			continue
 		}
 		whole, _, ok := repeated(text[:w.column-1] + text[list[at].column-1+len(typed):])
