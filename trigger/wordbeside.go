@@ -107,9 +107,14 @@ func someHours(_ string, list []word) *wordError {
 		texts = slices.Concat(texts[:i], texts[i+4:])
 	}
 	var rest []string
-	for _, w := range texts {
+	named := false
+	for i, w := range texts {
 		day := wordReader{rest: asWords([]string{w})}
-		if _, ok := day.weekday(); !ok && w != "on" && w != "," && w != "and" {
+		if _, ok := day.weekday(); ok && named && apart(asWords(texts[:i])) {
+			return nil // on weekdays on monday
+		} else if ok {
+			named = true
+		} else if w != "on" && w != "," && w != "and" {
 			rest = append(rest, w)
 		}
 	}

@@ -370,10 +370,10 @@ func elsewhere(list []word) error {
 	return say(c.counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s", cron, rest)
 }
 
-// isZone reports whether a word is for a zone: europe/berlin or utc, not mon/tue.
+// isZone reports whether a word is for a zone: europe/berlin or utc, not mon/tue and 12/25/2030.
 func isZone(w word) bool {
 	before, _, name := strings.Cut(w.text, "/")
-	return w.text == "utc" || w.text == "gmt" || name && dayNamed(before) < 0
+	return w.text == "utc" || w.text == "gmt" || name && dayNamed(before) < 0 && !number(before)
 }
 
 // withoutZone returns the words but for a zone among them, which is told where it goes.

@@ -23,6 +23,7 @@ func TestDaysBesideOtherDaysAreNotAdded(t *testing.T) {
 		"every weekend at 9am on weekdays", "every weekday 9am on monday", "each mon-fri at 9.30 on monday until 2030-01-01", "each weekend on weekdays starting at 10:00",
 		"first weekday at 9 on the last friday", "every last fri at 9 on the 2nd monday", "first mon and wed on the 2nd monday", "every last day on the 31st", "second day at 9 on the 1st and 15th",
 		"every weekday on monday in march", "every mon-fri at 9 on monday except december 25",
+		"every 5 minutes on weekdays on monday",
 	} {
 		for _, shown := range []string{"as a whole, write", "is a kind cron, ", `{"kind":`} {
 			if said := refusal(t, text); strings.Contains(said, shown) {
@@ -86,5 +87,12 @@ func TestFieldsOfQuartzAreShownInItsDialect(t *testing.T) {
 		if said := refusal(t, text); !strings.Contains(said, want) {
 			t.Errorf("%q: %s, want %s", text, said, want)
 		}
+	}
+}
+
+// A date with slashes is no zone.
+func TestADateWithSlashesIsNoZone(t *testing.T) {
+	if said := refusal(t, "every first monday at 9 until 12/25/2030"); !strings.Contains(said, "12/25/2030") || !strings.Contains(said, "write 2030-12-25") {
+		t.Error(said)
 	}
 }
