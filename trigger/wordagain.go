@@ -32,8 +32,9 @@ func better(text string, err error) error {
 	if other := foreign(text); other != nil {
 		return other
 	}
-	if _, err := cronexpr.Parse(cronexpr.Lookup(cronexpr.Crontab), text); err == nil && len(list) > 0 {
-		return &wordError{column: list[0].column, wanted: "these are no words: that is a kind cron, " + strings.TrimSpace(text), complete: true}
+	_, err = cronexpr.Parse(cronexpr.Lookup(cronexpr.Crontab), text)
+	if cron := asCron(text); cron != "" && len(list) > 0 {
+		return &wordError{column: list[0].column, wanted: "these are no words: that is a kind cron" + cron, complete: true}
 	} else if len(list) > 3 && slices.ContainsFunc(list, func(w word) bool { return w.text == "*" }) {
 		return &wordError{wanted: fmt.Sprintf("these are no words, but look like a cron expression, and that has a fault: %v", err), complete: true}
 	}
@@ -161,6 +162,9 @@ func (e *wordError) heals(text string) bool {
 	_, _, err := readOnce(right)
 	if !errors.As(err, &still) {
 		return true
+	}
+	if first, _, _ := strings.Cut(e.read, " "); adverbs[first] != (adverb{}) {
+		return false // monthly on monday
 	}
 	between := words(right[e.column-1+len(e.instead):])
 	return still.column > e.column && (len(between) == 0 || still.column > e.column+len(e.instead)+between[0].column-1)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/ruqi-dev/ruqi/internal/zonetable"
 )
 
 var (
@@ -75,10 +77,8 @@ func timeBeside(day string, rest []word) string {
 	if day == "tonight" {
 		r.part = "night"
 	}
-	for len(r.rest) > 0 {
-		if !r.one() {
-			return ""
-		}
+	if !r.all() {
+		return ""
 	}
 	s := saying{secs: r.secs}
 	if len(r.secs) != 1 || !r.inPart(&s) {
@@ -107,9 +107,14 @@ func someHours(_ string, list []word) *wordError {
 		texts = slices.Concat(texts[:i], texts[i+4:])
 	}
 	var rest []string
-	for _, w := range texts {
+	named := false
+	for i, w := range texts {
 		day := wordReader{rest: asWords([]string{w})}
-		if _, ok := day.weekday(); !ok && w != "on" && w != "," && w != "and" {
+		if _, ok := day.weekday(); ok && named && apart(asWords(texts[:i])) {
+			return nil // on weekdays on monday
+		} else if ok {
+			named = true
+		} else if w != "on" && w != "," && w != "and" {
 			rest = append(rest, w)
 		}
 	}
@@ -337,7 +342,7 @@ func inZone(text string, list []word) *wordError {
 		} else if !strings.Contains(typed, "/") || strings.Contains(typed, ":") {
 			continue
 		}
-		if _, err := loadZone(name); err != nil {
+		if !slices.Contains(zonetable.Names(), name) { // to look for the name that was meant takes long
 			continue
 		}
 		whole, _, ok := repeated(text[:w.column-1] + text[list[at].column-1+len(typed):])

@@ -3,10 +3,12 @@ package trigger
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/ruqi-dev/ruqi/internal/cronexpr"
+	"github.com/ruqi-dev/ruqi/internal/zonetable"
 )
 
 // foreign says of a text that is written as in a program, a file, AWS or systemd what it is here; nil for other texts.
@@ -52,7 +54,7 @@ func called(trimmed string, column int) *wordError {
 	}
 	fields, zone := strings.Fields(trimmed), ""
 	if n := len(fields) - 1; n > 0 && (fields[n] == "UTC" || strings.Contains(fields[n], "/")) {
-		if _, err := loadZone(fields[n]); err == nil {
+		if slices.Contains(zonetable.Names(), fields[n]) {
 			fields, zone = fields[:n], ", with the zone beside it (--tz "+fields[n]+")"
 		}
 	}
@@ -67,8 +69,8 @@ func told(inner string, column int) *wordError {
 	if len(words(inner)) > mostWords {
 		return nil
 	}
-	if _, err := cronexpr.Parse(cronexpr.Lookup(cronexpr.Crontab), inner); err == nil {
-		return &wordError{column: column, complete: true, wanted: "these are no words: that is a kind cron, " + inner}
+	if cron := asCron(inner); cron != "" {
+		return &wordError{column: column, complete: true, wanted: "these are no words: that is a kind cron" + cron}
 	}
 	whole, err := follow(inner)
 	if err != nil {
@@ -78,6 +80,21 @@ func told(inner string, column int) *wordError {
 		return nil
 	}
 	return &wordError{column: column, complete: true, wanted: "words stand alone", whole: whole}
+}
+
+// asCron returns what stands behind "kind cron" for the fields of a cron expression, with the dialect where it is another one; empty for
+// other texts.
+func asCron(text string) string {
+	text = strings.TrimSpace(text)
+	if n := len(strings.Fields(text)); n > 5 && n < 8 && strings.Contains(text, "?") { // to Quartz 2 is Monday
+		if _, err := cronexpr.Parse(cronexpr.Lookup("quartz"), text); err == nil {
+			return " of the dialect quartz, " + text
+		}
+	}
+	if _, err := cronexpr.Parse(cronexpr.Lookup(cronexpr.Crontab), text); err == nil {
+		return ", " + text
+	}
+	return ""
 }
 
 // unwrapped returns what stands in quotes, or behind cron: or OnCalendar=; empty for other texts.

@@ -296,7 +296,10 @@ func (c *counting) says(list []word) bool {
 		if named && c.told[i] {
 			return false // the first Monday of January, and the last Friday of December
 		}
-		named, counted = named || month && counted, counted || c.told[i]
+		if counted && c.told[i] && !c.told[i-1] && w.text != "year" && apart(list[:i]) {
+			return false // the first weekday on the last Friday
+		}
+		named, counted = named || month && counted, counted || c.told[i] && w.text != "year"
 		if !month && !c.told[i] && (i < from || i >= to) && !slices.Contains([]string{"every", "each", "the", "of", "a", "month", "months", "monthly", "on", "at", "in", "and", ","}, w.text) {
 			return false
 		}
@@ -367,10 +370,10 @@ func elsewhere(list []word) error {
 	return say(c.counted, "the words do not count the weekdays of a month: that is a kind cron, %s%s", cron, rest)
 }
 
-// isZone reports whether a word is for a zone: europe/berlin or utc, not mon/tue.
+// isZone reports whether a word is for a zone: europe/berlin or utc, not mon/tue and 12/25/2030.
 func isZone(w word) bool {
 	before, _, name := strings.Cut(w.text, "/")
-	return w.text == "utc" || w.text == "gmt" || name && dayNamed(before) < 0
+	return w.text == "utc" || w.text == "gmt" || name && dayNamed(before) < 0 && !number(before)
 }
 
 // withoutZone returns the words but for a zone among them, which is told where it goes.
@@ -380,13 +383,22 @@ func withoutZone(list []word) []word {
 
 // besideOf says of an end and of a zone in words that they stand beside another kind, in the place of what would be left out.
 func besideOf(list []word) string {
-	end := len(beforeUntil(list)) < len(list)
+	r := wordReader{rest: list[len(beforeUntil(list)):]}
+	end, option := len(r.rest) > 0, ""
+	if r.skip("until") {
+		if text, _, err := r.date(); err == nil {
+			if len(text) == len("2026-12-01") { // words have all of that day, other kinds end at its 00:00
+				text += " 23:59:59"
+			}
+			option = " (--end '" + strings.ToUpper(text) + "')"
+		}
+	}
 	zone := slices.ContainsFunc(list, isZone)
 	switch {
 	case end && zone:
-		return ", with the end and the zone beside it"
+		return ", with the end and the zone beside it" + option
 	case end:
-		return ", with the end beside it"
+		return ", with the end beside it" + option
 	case zone:
 		return ", with the zone beside it"
 	}

@@ -145,9 +145,9 @@ func TestWhatOtherKindsSayIsAnsweredWithThatKind(t *testing.T) {
 			`"expr":"0 0 * * mon#1"},"not":[{"days":{"weekdays":["sat","sun"]}},{"calendar":"holidays"}],"else":"next"}, at column 14`},
 		{"every working day at 9:00", "Monday to Friday is every weekday, and without holidays it is a kind except, "},
 		{"every business day", "at column 7"}, {"every workday", "at column 7"}, {"every month on the first working day", `"0 0 1 * *"`},
-		{"every first monday until 2030-01-01", "kind cron, 0 0 * * mon#1, with the end beside it, at column 7"},
+		{"every first monday until 2030-01-01", "kind cron, 0 0 * * mon#1, with the end beside it (--end '2030-01-01 23:59:59'), at column 7"},
 		{"first monday at 9:00 Europe/Berlin", "kind cron, 0 9 * * mon#1, with the zone beside it, at column 1"},
-		{"every working day until 2030-01-01 Asia/Tokyo", `{"calendar":"holidays"}]}, with the end and the zone beside it, at column 7`},
+		{"every working day until 2030-01-01 Asia/Tokyo", `{"calendar":"holidays"}]}, with the end and the zone beside it (--end '2030-01-01 23:59:59'), at column 7`},
 		{"every first monday", "kind cron, 0 0 * * mon#1, at column 7"}, {"every last Mondays at 9:00", "kind cron, 0 9 * * monL, at column 7"}, {"the 3rd fri of the month", "fri#3, at column 5"},
 		{"every 2nd tuesday", "kind cron, 0 0 * * tue#2; every second week is every 2 weeks on tue, at column 7"},
 	} {

@@ -29,12 +29,40 @@ func loosely(list []string) (s saying, ok bool) {
 	if at := r.spelled(); at != "" && len(list) == 1 {
 		r.rest = asWords([]string{"at", at}) // 0930
 	}
-	for len(r.rest) > 0 {
-		if !r.one() {
-			return s, false
-		}
+	if !r.all() {
+		return s, false
 	}
 	return r.saying(list)
+}
+
+// all gathers from all of the words, and reports whether each is understood, and the days are of one list.
+func (r *looseReader) all() bool {
+	list := r.rest
+	for len(r.rest) > 0 {
+		on, dom, apart := r.on, r.dom, apart(list[:len(list)-len(r.rest)])
+		r.on, r.dom = 0, 0
+		if !r.one() || apart && (on != 0 && r.on != 0 || dom != 0 && r.dom != 0) {
+			return false
+		}
+		r.on, r.dom = r.on|on, r.dom|dom
+	}
+	return true
+}
+
+// apart reports whether a day behind words is in no list with those before it: every weekday at 9 on monday.
+func apart(before []word) bool {
+	n := len(before)
+	for n > 0 && slices.Contains([]string{"on", "every", "the"}, before[n-1].text) {
+		n--
+	}
+	if n == 0 {
+		return true
+	}
+	last := wordReader{rest: before[n-1 : n]}
+	if _, day := last.weekday(); day && n == len(before) {
+		return false // monday wednesday
+	}
+	return last.peek() != "," && last.peek() != "and"
 }
 
 // yearLike reports whether a word can be a year as well as a time of day.
@@ -45,10 +73,8 @@ func yearLike(text string) bool {
 // inMonth returns the cron expression of days and times that are those of one month; empty for other words.
 func inMonth(list []string) string {
 	r := looseReader{wordReader: wordReader{rest: asWords(list)}}
-	for len(r.rest) > 0 {
-		if !r.one() {
-			return ""
-		}
+	if !r.all() {
+		return ""
 	}
 	s := saying{secs: r.secs}
 	if r.month == 0 || r.dom != 0 || r.weekly || r.monthly || r.yearly || r.daily == (r.on != 0) || !r.inPart(&s) {

@@ -33,6 +33,9 @@ func (r *wordReader) readMonths(s *saying, n int64) (done bool, err error) {
 		if err != nil {
 			return true, err
 		}
+		if !onlyTimes(r.rest) {
+			t.secs = nil // 9 in the evening
+		}
 		if name == "month" {
 			return true, r.refuse("a month has no time of its own: say the day, as in every month on the 15th%s", t.behind())
 		}

@@ -367,6 +367,7 @@ func TestHostileTextsOfAnyKindTakeLittleTime(t *testing.T) {
 		fill("", "9", ""), fill("every ", "9", " minutes"), fill("at ", "2026-12-01 ", ""), fill("", "２", ""), fill("every ", "ⱥ", ""), fill("every year on ", "march ", ""), fill("in ", "0", " seconds"), fill("", "\xff", ""),
 		fill("every day at 9", ".h", ""), fill("at 9:00 ", "first.h ", ""), fill("", "schedule.every(", ")"), fill("cron(", "* ", ")"), fill("'", "every 5 minutes ", "'"), fill("every day ", "starting at 9:00 ", ""),
 		fill("every 5 minutes ", "from 9 to 17 ", "x"), fill("first ", "weekday and ", ""), fill("every month on the ", "until 2030 ", ""), fill("", "mon..fri,", " *-*-* 9:00"), fill("", "15 past ", ""), fill("TZ=", "Ⱥ", " @every 5m"), fill("TZ=Ⱥ ", "Ⱥ", " @every 5m"), fill("2026-12-01 09:30:00.", "1", ""),
+		strings.Repeat("the mon/ mon/ ", 13), strings.Repeat("starting 2030-01-01 mon/ ", 13), strings.Repeat("america/new_yorkshir ", 48), // words enough that look like zones
 	} {
 		for _, kind := range []string{"cron", "interval", "date", "calendar", "every"} {
 			fastest := time.Hour

@@ -82,6 +82,9 @@ var programs = []string{
 // bothNames are names of programs by which services' users are called, too.
 var bothNames = []string{"backup", "docker", "git", "java", "lp", "mail", "man", "mysql", "node", "php", "ruby"}
 
+// scripts is how files end that an interpreter reads: behind its name they are no commands.
+var scripts = map[string]string{"node": "js", "php": ".php", "ruby": ".rb"}
+
 // namesUser reports whether word 6 of a line can only be a user's name: a well-known one, or one that stands before what begins a
 // command of the shell.
 func (e *entry) namesUser() bool {
@@ -99,6 +102,9 @@ func (e *entry) mayNameUser(known, beside bool) bool {
 		return false
 	}
 	second, _, _ := cutBlank(rest)
+	if end := scripts[word]; end != "" && !known && strings.HasSuffix(second, end) {
+		return false
+	}
 	begins := strings.ContainsRune("/~.$({", rune(second[0])) || slices.Contains(programs, second) || slices.Contains(carriers, second) || slices.Contains(quiet, second)
 	return begins && (known || slices.Contains(bothNames, word) || beside && !slices.Contains(programs, word))
 }
