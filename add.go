@@ -189,10 +189,11 @@ func (s *Scheduler) WrongBeside(ctx context.Context, wrong error, spec JobSpec, 
 
 // completeBeside is complete for a definition of which a part could not be read: wrong says why.
 func (s *Scheduler) completeBeside(wrong error, spec *JobSpec, was Task) error {
-	var read, more *InvalidError
-	if !errors.As(wrong, &read) {
+	read, ok := wrong.(*InvalidError) // what is wrapped stays as it is
+	if !ok {
 		return wrong
 	}
+	var more *InvalidError
 	if err := s.complete(spec, was); !errors.As(err, &more) {
 		return wrong
 	}

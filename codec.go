@@ -209,7 +209,11 @@ func readPart[T any](d *decoder, pointer string, raw []byte, known *memo[T], dec
 	from := len(d.faults.list)
 	part, _ := read(raw)
 	if told := d.faults.list[from:]; len(told) > 0 {
-		part, _ = decode(withoutFaults(pointer, raw, told)) // the faults are told; a part that is nothing without them is none
+		var err error
+		if part, err = decode(withoutFaults(pointer, raw, told)); err != nil { // the faults are told; a part that is nothing without them is none
+			var none T
+			return none
+		}
 	}
 	return part
 }

@@ -220,7 +220,7 @@ func (a *app) jobModifyCommand() *cobra.Command {
 			"--tag none leaves no tag, so that a tag cannot be called none here. A trigger of another kind keeps zone, start and end;\n" +
 			"a task of another kind moves the job from the pool of the old kind to that of the new, unless --executor is given.",
 		Example: "  ruqi job modify nightly --cron '0 4 * * *' --timeout none\n  ruqi job modify nightly --label team=ops --label shift- --tag none\n" +
-			"  ruqi job modify hello --start '2026-12-01 09:00'",
+			"  ruqi job modify hello --start '2030-06-01 09:00'",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ids, argv := atDash(cmd, args)
 			if len(ids) != 1 || ids[0] == "" {

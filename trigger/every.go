@@ -34,7 +34,7 @@ type EveryOptions struct {
 //     from there on.
 //   - "every month on the 1st, 15th and last day at 09:00", "every year on march 15 at 9:30pm": on those dates, where there are such.
 //   - "every minute at :30", "every hour at :15": on the wall clock, following the real time through a clock change.
-//   - "in 5 minutes", "now", "at 2026-12-01 09:30": once. A date is a date trigger when it is bound.
+//   - "in 5 minutes", "now", "at 2030-06-01 09:30": once. A date is a date trigger when it is bound.
 //
 // All but those that fire once may end with "until 2030-01-01" or "until 2030-01-01 10:00", inclusive. It implements
 // ruqi.Binder, ruqi.Bound, ruqi.Stepper, ruqi.Ender, ruqi.Elapser, ruqi.Matcher, ruqi.Describer and ruqi.Explainer.

@@ -25,8 +25,8 @@ type moment struct {
 
 // What is wrong with a text that should be a moment; their texts stand behind it in messages.
 var (
-	errNoDate = errors.New("is not a date that exists (accepted are such as 2026-12-01, 2026-12-01 09:30, " +
-		"2026-12-01 09:30:15.25 and 2026-12-01T09:30:00+01:00)")
+	errNoDate = errors.New("is not a date that exists (accepted are such as 2030-06-01, 2030-06-01 09:30, " +
+		"2030-06-01 09:30:15.25 and 2030-06-01T09:30:00+01:00)")
 	errRange = errors.New("is " + outOfRange)
 )
 

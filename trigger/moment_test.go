@@ -17,7 +17,7 @@ func TestADateThatIsRefusedIsToldWhy(t *testing.T) {
 		"9999-12-31":                outOfRange,
 		"2026-02-29":                "is not a date that exists",
 		"2026-13-01":                "is not a date that exists",
-		"tomorrow":                  "2026-12-01T09:30:00+01:00", // an example
+		"tomorrow":                  "2030-06-01T09:30:00+01:00", // an example
 	} {
 		errs := map[string]error{}
 		_, errs["date"] = trigger.DateText(text, time.UTC)

@@ -189,7 +189,7 @@ func parseDate(text string, loc *time.Location, o ParseOptions) (ruqi.Trigger, e
 	switch {
 	case r.peek() == "now" && len(r.rest) == 1:
 		if o.Now.IsZero() {
-			return nil, ruqi.Invalid("/at", text, "date: %v", r.refuse("now depends on the moment it is asked; give a date such as 2026-12-01 09:30, or a time from then, in 5 minutes"))
+			return nil, ruqi.Invalid("/at", text, "date: %v", r.refuse("now depends on the moment it is asked; give a date such as 2030-06-01 09:30, or a time from then, in 5 minutes"))
 		}
 		return fixed(o.Now, loc)
 	case r.skip("in"):

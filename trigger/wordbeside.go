@@ -66,7 +66,7 @@ func otherDay(_ string, list []word) *wordError {
 		}) {
 			return nil
 		}
-		return toldAt(w, "that is another day tomorrow, and a trigger is not: give the date, as in at 2026-12-01%s, or a time from now, in 5 minutes", timeBeside(w.text, rest))
+		return toldAt(w, "that is another day tomorrow, and a trigger is not: give the date, as in at 2030-06-01%s, or a time from now, in 5 minutes", timeBeside(w.text, rest))
 	}
 	return nil
 }
@@ -290,7 +290,7 @@ func started(text string, list []word) *wordError {
 		whole, s, ok := without()
 		switch {
 		case ok && s.form == formInterval && s.length%(daySeconds*microsecond) != 0, ok && s.form == formRandom:
-			return toldAt(w, "the words have no start: say %s, with the start beside it, a date and %s (--start '2026-12-01 %[2]s')", whole, timeText(secs[0]))
+			return toldAt(w, "the words have no start: say %s, with the start beside it, a date and %s (--start '2030-06-01 %[2]s')", whole, timeText(secs[0]))
 		case ok:
 			rest := ""
 			if len(r.rest) > 0 {

@@ -44,7 +44,11 @@ func called(trimmed string, column int) *wordError {
 	case name == "rate" && inner != "" && inner[0] >= '0' && inner[0] <= '9':
 		return told("every "+inner, column)
 	case name == "at":
-		return told("at "+inner, column)
+		wrong := told("at "+inner, column)
+		if wrong != nil {
+			wrong.wanted += "; AWS means UTC where it names no zone (--tz UTC)"
+		}
+		return wrong
 	}
 	for _, called := range []string{"schedule.every(", "every("} {
 		if strings.HasPrefix(trimmed, called) {

@@ -153,7 +153,7 @@ const (
 	acceptedUnits = "second, minute, hour, day, week, also in the plural"
 	acceptedEvery = "a number, second, minute, hour, day, week, month, year, weekday, monday … sunday"
 	notCounted    = "weekdays are not counted, by words or by another kind"
-	acceptedFirst = "every …, in 5 minutes, at 2026-12-01 09:30, now"
+	acceptedFirst = "every …, in 5 minutes, at 2030-06-01 09:30, now"
 )
 
 // readWords reads a saying and the text after until, empty without it. The error is a *wordError.

@@ -80,8 +80,8 @@ func encoded(t *testing.T, trig ruqi.Trigger) string {
 
 func TestWrongWordsAreRefusedWithTheirColumn(t *testing.T) {
 	for _, c := range []struct{ text, says string }{
-		{"", "too early (accepted: every …, in 5 minutes, at 2026-12-01 09:30, now), at column 1"},
-		{"evry day", `"evry" is not understood here (accepted: every …, in 5 minutes, at 2026-12-01 09:30, now); write every, at column 1`},
+		{"", "too early (accepted: every …, in 5 minutes, at 2030-06-01 09:30, now), at column 1"},
+		{"evry day", `"evry" is not understood here (accepted: every …, in 5 minutes, at 2030-06-01 09:30, now); write every, at column 1`},
 		{"every", "the text ends too early (accepted: a number, second, minute, hour, day, week, month, year, weekday, monday … sunday), at column 6"},
 		{"every mondy at 10:00", "; write monday, at column 7"},
 		{"every  wendesday", "; write wednesday, at column 8"},

@@ -38,8 +38,8 @@ const clockSlack = 30 * time.Second
 const clockedJobs = 60
 
 // clocked are some of the jobs of the hammer.
-func clocked(end time.Time) []order {
-	all := anvil(end)
+func clocked(life time.Duration) []order {
+	all := anvil(life)
 	n := 0
 	for i := range all {
 		if i < clockedJobs || i >= 200 {

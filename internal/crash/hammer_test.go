@@ -41,8 +41,8 @@ type hammer struct {
 	server *postgrestest.Server
 	// clocks are how far those of the services are off; nil: the services are the program.
 	clocks []time.Duration
-	// orders are the jobs, whose steady triggers end at a time.
-	orders func(end time.Time) []order
+	// orders are the jobs, whose steady triggers end so long after they were added.
+	orders func(life time.Duration) []order
 	agenda agenda
 	down   bool // the server is
 	counts map[string]int
@@ -66,7 +66,7 @@ func (h *hammer) run(length time.Duration, outages []outage) history {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	all := h.orders(time.Now().Add(length + calmEnd + 2*time.Second))
+	all := h.orders(length + calmEnd + 2*time.Second)
 	u := &users{site: h.site, gate: h.gate, ledger: newLedger(), wait: 10 * time.Second, retires: true, byHand: byHand(all)}
 	addAll(h.t, u, first.client, all)
 	watching, look := context.WithCancel(h.t.Context())
@@ -273,12 +273,12 @@ func (a *agenda) do(ctx context.Context, until time.Time) {
 	}
 }
 
-// anvil are the jobs of the hammer. The triggers of the steady ones end at a time, so that they come to their end by
-// themselves.
-func anvil(end time.Time) []order {
+// anvil are the jobs of the hammer. The triggers of the steady ones end so long after they were added, so that they come to their
+// end by themselves.
+func anvil(life time.Duration) []order {
 	var all []order
 	for i := range 200 {
-		o := order{id: fmt.Sprintf("%s-%03d", steady, i), group: steady, every: time.Second, end: end,
+		o := order{id: fmt.Sprintf("%s-%03d", steady, i), group: steady, every: time.Second, life: life,
 			coalesce: i%4 != 3, limit: 1 + i%3/2*2, catchup: 30, rerun: i%5 == 1, silent: i%2 == 0}
 		switch {
 		case i%40 == 9: // longer than several intervals
@@ -294,7 +294,7 @@ func anvil(end time.Time) []order {
 		all = append(all, o)
 	}
 	for i, takes := range []time.Duration{0, 0, 120 * time.Millisecond, 200 * time.Millisecond, 0, 120 * time.Millisecond} {
-		all = append(all, order{id: fmt.Sprintf("%s-fast-%d", steady, i), group: steady, every: 50 * time.Millisecond, end: end,
+		all = append(all, order{id: fmt.Sprintf("%s-fast-%d", steady, i), group: steady, every: 50 * time.Millisecond, life: life,
 			takes: takes, coalesce: i%2 == 0, limit: 1 + i/3*2, catchup: 30, rerun: i%3 == 1})
 	}
 	for i, group := range []string{policed, policed, policed, paused, paused, paused, turned, turned} {

@@ -41,8 +41,8 @@ type order struct {
 	catchup  int
 	maxRuns  int64
 	rerun    bool
-	end      time.Time // of the trigger; zero: none yet
-	silent   bool      // it writes no marks, and is no shell
+	life     time.Duration // after which its trigger ends, from when it is added; 0: it has no end yet
+	silent   bool          // it writes no marks, and is no shell
 }
 
 // definition is the job's definition for the API. The mark is written by one write to a file that
@@ -66,8 +66,8 @@ func (s *site) definition(o order) json.RawMessage {
 		policy["on_lost"] = "rerun"
 	}
 	trigger := map[string]any{"kind": "interval", "every": o.every.String()}
-	if !o.end.IsZero() {
-		trigger["end"] = o.end.UTC().Format(time.RFC3339Nano)
+	if o.life > 0 {
+		trigger["end"] = time.Now().Add(o.life).UTC().Format(time.RFC3339Nano)
 	}
 	text, err := json.Marshal(map[string]any{"id": o.id, "tags": []string{o.group}, "policy": policy, "trigger": trigger, "task": task})
 	if err != nil {

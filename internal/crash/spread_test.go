@@ -53,12 +53,12 @@ func TestCrashCrowd(t *testing.T) {
 
 	u := &users{site: s, gate: newGateway(), ledger: newLedger(), wait: 10 * time.Second}
 	var all []order
-	end := time.Now().Add(pick(15*time.Second, 60*time.Second))
+	life := pick(15*time.Second, 60*time.Second)
 	for i := range crowdJobs {
-		all = append(all, order{id: fmt.Sprintf("%s-%03d", steady, i), group: steady, every: time.Second, limit: 1000, catchup: 1000, silent: true, end: end})
+		all = append(all, order{id: fmt.Sprintf("%s-%03d", steady, i), group: steady, every: time.Second, limit: 1000, catchup: 1000, silent: true, life: life})
 	}
 	addAll(t, u, c, all)
-	wait := time.NewTimer(time.Until(end))
+	wait := time.NewTimer(life)
 	defer wait.Stop()
 	<-wait.C
 	settle(t, u.ledger, c)
