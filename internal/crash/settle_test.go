@@ -120,9 +120,14 @@ func endJob(ctx context.Context, l *ledger, c *client.Client, job ruqi.Job, last
 		return err
 	}
 	// A trigger that is changed must have a fire to come.
-	end := time.Now().Add(g.period + last)
-	_, err = c.PatchJob(ctx, job.ID, fmt.Appendf(nil, `{"trigger":{"end":%q}}`, end.UTC().Format(time.RFC3339Nano)))
-	return err
+	for {
+		end := time.Now().Add(g.period + last)
+		_, err = c.PatchJob(ctx, job.ID, fmt.Appendf(nil, `{"trigger":{"end":%q}}`, end.UTC().Format(time.RFC3339Nano)))
+		if !errors.Is(err, ruqi.ErrInvalid) || time.Now().Before(end) {
+			return err
+		}
+		last *= 2 // the end had passed when the store came to it
+	}
 }
 
 func gridOfJob(job ruqi.Job) (grid, error) {
