@@ -20,8 +20,7 @@ const (
 	walFrame    = 24 + 4096
 	backfillAt  = 96 // of the index: how many frames are in the database already
 	cutFillWait = 30 * time.Second
-	// The cuts lie between frame cutAfter and cutFrames further on: before frame 4,000, where the
-	// store begins to move the log into the database.
+	// The cuts lie between frame cutAfter, or what was written when the last user had ended, and cutFrames further on.
 	cutAfter, cutFrames = 1500, 100
 )
 
@@ -35,6 +34,19 @@ func TestCrashCutLog(t *testing.T) {
 	all := orders(false)
 	v, c := s.start()
 	addAll(t, u, c, all)
+	// While somebody reads what the log holds now, nothing after it moves into the database and the log cannot begin
+	// anew, however much is written.
+	reader := database(t, s.file())
+	defer func() { // after the files are read: whoever closes them last moves the log into the database
+		if err := reader.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, statement := range []string{"BEGIN", "SELECT count(*) FROM rq_job"} {
+		if _, err := reader.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	u.begin(ctx, all, r.Uint64())
