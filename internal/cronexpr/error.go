@@ -22,24 +22,34 @@ type Error struct {
 	Accepted string
 	// Suggestion is the nearest spelling that is accepted in the place of Read; empty when there is none.
 	Suggestion string
+
+	others []*Error // of the fields further on
 }
 
-// Error returns the whole in one line, the field first.
+// Error returns the whole in one line, the field first, and behind it what is wrong with other fields.
 func (e *Error) Error() string {
 	var b strings.Builder
+	e.appendTo(&b)
+	for _, other := range e.others {
+		b.WriteString("; ")
+		other.appendTo(&b)
+	}
+	return b.String()
+}
+
+func (e *Error) appendTo(b *strings.Builder) {
 	b.WriteString(e.Field)
 	b.WriteString(": ")
 	b.WriteString(e.Reason)
 	if e.Accepted != "" {
-		fmt.Fprintf(&b, " (accepted: %s)", e.Accepted)
+		fmt.Fprintf(b, " (accepted: %s)", e.Accepted)
 	}
 	if e.Suggestion != "" {
-		fmt.Fprintf(&b, "; write %s", e.Suggestion)
+		fmt.Fprintf(b, "; write %s", e.Suggestion)
 	}
 	if e.Column > 0 {
-		fmt.Fprintf(&b, ", at column %d", e.Column)
+		fmt.Fprintf(b, ", at column %d", e.Column)
 	}
-	return b.String()
 }
 
 // mostRead is how much of a wrong text is shown, in bytes: as much as fits in a

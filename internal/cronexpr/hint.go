@@ -1,9 +1,23 @@
 package cronexpr
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// heals reports whether what is suggested is right in its place: then the text is read, or wrong only further on.
-func (e *Error) heals(d *Dialect, text string) bool {
+// keepWhatHeals takes those suggestions away that are not right in their place.
+func (e *Error) keepWhatHeals(d *Dialect, text string) {
+	faults := append([]*Error{e}, e.others...)
+	for i, fault := range faults {
+		if fault.Suggestion != "" && !fault.heals(d, text, faults[:i]) {
+			fault.Suggestion = ""
+		}
+	}
+}
+
+// heals reports whether what is suggested is right in its place: then the text is read, or wrong only further on, and in the fields before
+// as it was.
+func (e *Error) heals(d *Dialect, text string, before []*Error) bool {
 	from := e.Column - 1
 	if from < 0 || from > len(text) || !strings.HasPrefix(text[from:], e.Read) {
 		return false // what was read is too long to be shown
@@ -13,11 +27,20 @@ func (e *Error) heals(d *Dialect, text string) bool {
 		return false
 	}
 	_, err := parse(d, right, "")
-	return err == nil || err.Column >= e.Column+len(e.Suggestion) && err.Reason != givenTwice
+	if err == nil {
+		return true
+	}
+	for _, still := range append([]*Error{err}, err.others...) {
+		further := still.Column >= e.Column+len(e.Suggestion) && still.Reason != givenTwice
+		if !further && !slices.ContainsFunc(before, func(was *Error) bool { return was.Column == still.Column && was.Reason == still.Reason }) {
+			return false
+		}
+	}
+	return true
 }
 
-// hint adds to the fault of a text that it is right elsewhere: in Quartz, if it looks like one of there, with ? or seven fields; or as
-// arguments in Python.
+// hint adds to the fault of a text that it is right elsewhere: in Quartz, if it looks like one of there, with ? or seven fields; as
+// arguments in Python; or as the line of a crontab.
 func (e *Error) hint(d *Dialect, text string) {
 	if len(text) > MaxLength || d.oneDay {
 		return
@@ -28,6 +51,9 @@ func (e *Error) hint(d *Dialect, text string) {
 	}
 	var room [units + 1]word
 	list := words(room[:0], text, 1)
+	if d.macros && e.command(d, text, list) {
+		return
+	}
 	if len(list) != 7 && (len(list) != 6 || !strings.Contains(text, "?")) || list[0].text[0] == '@' {
 		return
 	}
@@ -37,6 +63,41 @@ func (e *Error) hint(d *Dialect, text string) {
 	if _, err := parse(Lookup("quartz"), text, ""); err == nil {
 		e.Reason += "; this looks like an expression of Quartz, which is read with --dialect quartz"
 	}
+}
+
+// command says of the line of a crontab which part of it is the expression. It reports whether it is one: behind the fields, or a macro,
+// stands a word that no field begins with or could be meant for.
+func (e *Error) command(d *Dialect, text string, list []word) bool {
+	fields := 0
+	if len(list) > 0 && strings.Contains(list[0].text, "=") {
+		fields++ // the zone
+	}
+	if fields < len(list) && list[fields].text[0] == '@' {
+		fields++
+	} else {
+		fields += 5
+	}
+	if len(list) <= fields {
+		return false
+	}
+	first := list[fields]
+	if c := first.text[0] | 0x20; first.text[0] != '/' && first.text[0] != '.' && (c < 'a' || c > 'z') || e.Suggestion != "" && e.Column == first.column {
+		return false
+	}
+	if _, err := parse(d, "* * * * "+first.text, ""); err == nil {
+		return false // the day of week behind the seconds
+	}
+	alone := strings.Join(strings.Fields(text[:first.column-1]), " ")
+	if _, err := parse(d, alone, ""); err != nil {
+		return false
+	}
+	if len(list) == fields+1 && fields > 4 && !strings.Contains(first.text, "/") { // it may be a day in another language
+		e.Reason += "; a command is given apart, and the expression alone is " + alone
+		return true
+	}
+	*e = Error{Field: "expression", Column: first.column, Read: cut(first.text),
+		Reason: shown(first.text) + " is no field, but looks like the beginning of a command, which is given apart: the expression alone is " + alone}
+	return true
 }
 
 // apart says of the fault of a text whose fields have commas between them, as the arguments of APScheduler's CronTrigger have, how it is

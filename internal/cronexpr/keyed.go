@@ -34,7 +34,7 @@ func (p *parser) keyed(text string) *Error {
 		switch {
 		case values[i].column != 0:
 			if err := p.field(f, values[i]); err != nil {
-				return err
+				p.note(err)
 			}
 		case i < least:
 			p.star(f)
@@ -44,6 +44,9 @@ func (p *parser) keyed(text string) *Error {
 			p.buf = append(p.buf, f.absentText()...)
 		}
 		ends[i] = len(p.buf)
+	}
+	if p.fault != nil {
+		return p.fault
 	}
 	all, from := string(p.buf), 0
 	for i := range p.d.fields {

@@ -28,9 +28,7 @@ func Parse(d *Dialect, text string) (*Expr, error) {
 	if err == nil {
 		return e, nil
 	}
-	if err.Suggestion != "" && !err.heals(d, text) {
-		err.Suggestion = ""
-	}
+	err.keepWhatHeals(d, text)
 	err.hint(d, text)
 	return nil, err
 }
@@ -80,6 +78,16 @@ type parser struct {
 	starred [units]bool
 	columns [units]int  // where a field stands; 0 where it is left out
 	quoted  [units]bool // whether its value stands in quotes
+	fault   *Error      // of the first field that has one
+}
+
+// note keeps the fault of a field, of which others may have more.
+func (p *parser) note(fault *Error) {
+	if p.fault == nil {
+		p.fault = fault
+		return
+	}
+	p.fault.others = append(p.fault.others, fault)
 }
 
 func parse(d *Dialect, text, seed string) (*Expr, *Error) {
@@ -246,9 +254,12 @@ func (p *parser) columnsOf(list []word, text string) *Error {
 			p.buf = append(p.buf, ' ')
 		}
 		if err := p.field(f, list[i-front]); err != nil {
-			return err
+			p.note(err)
 		}
 		at[f.unit] = len(p.buf)
+	}
+	if p.fault != nil {
+		return p.fault
 	}
 	if p.e.text = text; string(p.buf) != text { // most texts are canonical: no second one
 		p.e.text = string(p.buf)

@@ -81,6 +81,24 @@ func TestErrorsOfTheOtherDialectsNameFieldColumnAndTheRightSpelling(t *testing.T
 	}
 }
 
+func TestAllWrongFieldsAreTold(t *testing.T) {
+	for _, c := range []struct{ dialect, text, want string }{
+		{"crontab", "61 25 * * *", "minute: 61 is out of range (accepted: 0-59), at column 1; hour: 25 is out of range (accepted: 0-23), at column 4"},
+		{"crontab", "0 9 * june monday", `; write jun, at column 7; day_of_week: "monday" is neither`},
+		{"crontab", "0 9 * june monday", "; write mon, at column 12"},
+		{"crontab", "61 9 * * fri-mon", "; write fri,sat,sun,mon, at column 10"},
+		{"crontab", "fri-mon 9 * * fri-mon", "; write fri,sat,sun,mon, at column 15"},
+		{"ruqi", "0 0 24 0 * 9", "hour: 24 is out of range (accepted: 0-23), at column 5; day: 0 is out of range (accepted: 1-31 or last), at column 8; day_of_week: 9 is"},
+		{"fields", "hour=25 minute=61", "hour: 25 is out of range (accepted: 0-23), at column 6; minute: 61 is out of range (accepted: 0-59), at column 16"},
+		{"quartz", "0 0 24 * * 8", "hour: 24 is out of range (accepted: 0-23), at column 5; day_of_week: 8 is"},
+	} {
+		_, err := cronexpr.Parse(cronexpr.Lookup(c.dialect), c.text)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: got %v, want %s", c.dialect, c.text, err, c.want)
+		}
+	}
+}
+
 func TestWhatNeverFiresIsRefusedWithTheReason(t *testing.T) {
 	for _, c := range []struct{ dialect, text, says string }{
 		{"crontab", "0 0 30 2 *", "no date has day 30 with month 2, so this would never fire"},
@@ -115,6 +133,9 @@ func TestHostileTextsTakeLittleTime(t *testing.T) {
 		{"crontab", fillUp("0 0 * * ", "mon,", "munday")},
 		{"crontab", fillUp("", "0-59,", "60-1 * * * ?")},
 		{"crontab", fillUp("@dail", "y", "")},
+		{"crontab", strings.Repeat("x", 200) + strings.Repeat(" "+strings.Repeat("x", 200), 4)},
+		{"crontab", strings.Repeat("1,", 100) + "monday fri-mon," + strings.Repeat("1,", 100) + "x munday," + strings.Repeat("1,", 100) + "x june," + strings.Repeat("2,", 100) + "x monday," + strings.Repeat("1,", 60) + "x"},
+		{"fields", "second=61 minute=61 hour=munday day='firts mon' day_of_week=monday month=june week=61 year=" + strings.Repeat("1970,", 150) + "x"},
 		{"ruqi", fillUp("0 0 0 ? * ", "2#1,", "2#8 1970")},
 		{"fields", fillUp("hour=5, minute='", "1,", "1', second=1")},
 		{"fields", fillUp("", "hour=5, ", "minute=1")},

@@ -231,6 +231,9 @@ func TestWhatIsOfAnotherProgramIsSaidToBe(t *testing.T) {
 		{"fields", "hour=5, minute=30", "write hour=5 minute=30"}, {"fields", "hour=5,minute=30", "write hour=5 minute=30"}, {"fields", `day_of_week="mon-fri", hour='5'`, "write day_of_week='mon-fri' hour='5'"},
 		{"fields", "hour='5',minute='30'", "write hour='5' minute='30'"}, {"fields", "hour=5 , minute=30", "write hour=5 minute=30"},
 		{"ruqi", "@every 5m", "macros such as @daily belong to the dialect crontab"}, {"quartz", "TZ=UTC @daily", "belongs to the dialect crontab"},
+		{"crontab", "*/5 * * * * /usr/bin/backup --all", `"/usr/bin/backup" is no field, but looks like the beginning of a command, which is given apart: the expression alone is */5 * * * *, at column 13`},
+		{"crontab", "0 9 * * mon-fri root run-parts /etc/cron.daily", `"root" is no field, but looks like the beginning of a command, which is given apart: the expression alone is 0 9 * * mon-fri, at column 17`},
+		{"crontab", "0  9 * * * backup", `"backup" is neither a number nor a name; a command is given apart, and the expression alone is 0 9 * * * (accepted: `}, {"crontab", "@reboot  /usr/bin/start", "the expression alone is @reboot, at column 10"}, {"crontab", "CRON_TZ=UTC 0 9 * * * backup now", "the expression alone is CRON_TZ=UTC 0 9 * * *, at column 23"},
 		{"ruqi", "30 2 * * 1-5", "five fields are those of the dialect crontab"}, {"quartz", "30 2 * * 1-5", "five fields are those of the dialect crontab"},
 	} {
 		_, err := cronexpr.Parse(cronexpr.Lookup(c.dialect), c.text)
@@ -248,6 +251,11 @@ func TestWhatIsOfAnotherProgramIsSaidToBe(t *testing.T) {
 	for _, text := range []string{"0 0 12 ? * funday", "0 0 12 1 * ", "61 0 12 ? * mon"} {
 		if _, err := cronexpr.Parse(cronexpr.Lookup("ruqi"), text); err == nil || strings.Contains(err.Error(), "--dialect quartz") {
 			t.Errorf("%q is none of Quartz: %v", text, err)
+		}
+	}
+	for _, text := range []string{"0 9 * * * 8 9", "61 9 * * * backup", "0 9 * * * MON *", "0 0 9 * * monday", "0 9 * * backup", "@daily 5", "@nightly backup", "0 9 * * * */x"} {
+		if _, err := cronexpr.Parse(cronexpr.Lookup("crontab"), text); err == nil || strings.Contains(err.Error(), "command") {
+			t.Errorf("%q has no command: %v", text, err)
 		}
 	}
 }
