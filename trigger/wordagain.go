@@ -48,7 +48,12 @@ func better(text string, err error) error {
 		return other
 	}
 	if wrong.instead != "" {
-		if _, err := follow(text); err == nil {
+		if whole, err := follow(text); err == nil {
+			if right, ok := wrong.mend(text); ok {
+				if _, _, err := readOnce(right); err != nil { // there is more than one slip
+					wrong.whole, wrong.instead = whole, ""
+				}
+			}
 			return wrong
 		}
 	}

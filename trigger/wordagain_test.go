@@ -59,7 +59,7 @@ var newcomers = map[string]string{
 	"every hour on the hour":                "every hour at :00",
 	"once a day":                            "every day at 00:00",
 	"once a day at 9:00":                    "every day at 09:00",
-	"once an hour":                          "every hour",
+	"once an hour":                          "every hour at :00",
 	"once every 5 minutes":                  "every 5 minutes",
 	"twice a day":                           "every 12 hours",
 	"twice a day at 9:00 and 17:00":         "every day at 09:00, 17:00",
@@ -75,7 +75,7 @@ var newcomers = map[string]string{
 	"every monday morning at 8":             "every monday at 08:00",
 	"at midnight":                           "every day at 00:00",
 	"@dayly":                                "every day at 00:00",
-	"@Hourly":                               "every hour",
+	"@Hourly":                               "every hour at :00",
 	"every day on the 3rd of may at 9:00":   "*",
 	"11 may 10:40 pm":                       "every year on may 11 at 22:40",
 	"5 minutes from now":                    "in 5 minutes",
@@ -280,7 +280,7 @@ func TestHoursFromAndToAreAnsweredWithACronExpression(t *testing.T) {
 			t.Errorf("%q: %s fires from %s to %s, want %s to %s", text, found[0], first, last, want.first, want.last)
 		}
 	}
-	for _, text := range []string{"every 7 minutes from 9:00 to 17:00", "every hour from 17 to 9", "every hour from 9:30 to 17:00", "every monday from 9 to 17"} {
+	for _, text := range []string{"every 7 minutes from 9:00 to 17:00", "every hour from 9 to 9", "every hour from 22 to 6 on weekdays", "every hour from 9:30 to 17:00", "every monday from 9 to 17"} {
 		if _, err := trigger.Parse("every", text, trigger.ParseOptions{}); err == nil || strings.Contains(err.Error(), "kind cron") {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -101,7 +101,7 @@ func someHours(_ string, list []word) *wordError {
 			return nil
 		}
 		from, until = hourOf(texts[i+1]), hourOf(texts[i+3])
-		if from < 0 || until <= from {
+		if from < 0 || until < 0 || until == from {
 			return nil
 		}
 		texts = slices.Concat(texts[:i], texts[i+4:])
@@ -126,11 +126,11 @@ func someHours(_ string, list []word) *wordError {
 	if err != nil {
 		return nil
 	}
-	s, end, err := readOnce(whole)
-	if err != nil || s.form != formInterval || end != "" {
+	length, ok := stepOf(whole)
+	if !ok {
 		return nil
 	}
-	cron := hoursOf(s.length, from, until, days)
+	cron := hoursOf(length, from, until, days)
 	if cron == "" {
 		return nil
 	}
@@ -140,18 +140,39 @@ func someHours(_ string, list []word) *wordError {
 	return toldAt(list[max(at, 0)], "the words have no hours from and to: that is a kind cron, %s%s", cron, beside)
 }
 
+// stepOf returns the length of words that say nothing else: every 5 minutes, or every hour at :00.
+func stepOf(whole string) (length int64, ok bool) {
+	s, end, err := readOnce(whole)
+	switch {
+	case err != nil || end != "":
+		return 0, false
+	case s.form == formBeat && s.beat.offset == 0:
+		return s.beat.period * microsecond, true
+	}
+	return s.length, s.form == formInterval
+}
+
 // hoursOf returns the cron expression of a length between hours of the day, -1 where there are none, on days; empty where it is not one.
+// Hours that go on after midnight are those of no weekday.
 func hoursOf(length int64, from, until int, days string) string {
 	hours, minutes := length/(3600*microsecond), length/(60*microsecond)
-	span := strconv.Itoa(from) + "-" + strconv.Itoa(until)
-	if from < 0 {
-		span = "*"
+	between := "*"
+	if from >= 0 {
+		between = hoursBetween(from, until)
 	}
-	switch {
+	switch night := until < from; {
+	case night && days != "*":
+		return ""
 	case length%(3600*microsecond) == 0 && hours == 1:
-		return "0 " + span + " * * " + days
+		return "0 " + between + " * * " + days
+	case length%(3600*microsecond) == 0 && night && hours < 24:
+		var list []int
+		for hour := from; hour <= until+24; hour += int(hours) {
+			list = append(list, hour%24)
+		}
+		return "0 " + joined(list) + " * * *"
 	case length%(3600*microsecond) == 0 && hours < 24 && (from >= 0 || 24%hours == 0):
-		return "0 " + span + "/" + strconv.FormatInt(hours, 10) + " * * " + days
+		return "0 " + between + "/" + strconv.FormatInt(hours, 10) + " * * " + days
 	case length%(60*microsecond) != 0 || minutes >= 60 || 60%minutes != 0:
 		return ""
 	}
@@ -162,7 +183,22 @@ func hoursOf(length int64, from, until int, days string) string {
 	if from < 0 {
 		return step + " * * * " + days
 	}
-	return step + " " + strconv.Itoa(from) + "-" + strconv.Itoa(until-1) + " * * " + days + " (the last of a day at " + timeText(int32(until*3600)-int32(minutes*60)) + ")"
+	last := int32((until+24)%24*3600+daySeconds) - int32(minutes*60)
+	return step + " " + hoursBetween(from, (until+23)%24) + " * * " + days + " (the last of a day at " + timeText(last%daySeconds) + ")"
+}
+
+// hoursBetween returns the field of hours from one to another, through midnight where the other is the lower one.
+func hoursBetween(from, until int) string {
+	through := func(from, until int) string {
+		if from == until {
+			return strconv.Itoa(from)
+		}
+		return strconv.Itoa(from) + "-" + strconv.Itoa(until)
+	}
+	if from <= until {
+		return through(from, until)
+	}
+	return through(from, 23) + "," + through(0, until)
 }
 
 // hourOf reads 9, 9:00 or 9am as an hour; -1 for other words.
@@ -185,12 +221,12 @@ func onTheClock(_ string, list []word) *wordError {
 	if err != nil {
 		return nil
 	}
-	s, end, err := readOnce(whole)
-	hours, minutes := s.length/(3600*microsecond), s.length/(60*microsecond)
-	if err != nil || s.form != formInterval || end != "" || s.length%(60*microsecond) != 0 || minutes < 2 {
+	length, ok := stepOf(whole)
+	hours, minutes := length/(3600*microsecond), length/(60*microsecond)
+	if !ok || length%(60*microsecond) != 0 || minutes < 2 {
 		return nil
 	}
-	if s.length == 3600*microsecond {
+	if length == 3600*microsecond {
 		minutes, ok := minutesOf(textsOf(list[at+1:]))
 		if !ok {
 			return nil
@@ -202,7 +238,7 @@ func onTheClock(_ string, list []word) *wordError {
 		return toldAt(list[at], "%q counts elapsed time and has no time of day: on the clock that is a kind cron, %s", typed, fmt.Sprintf(format, args...))
 	}
 	r := wordReader{rest: list[at:]}
-	if secs, err := r.typedTimes(); err == nil && len(secs) == 1 && len(r.rest) == 0 && s.length%(3600*microsecond) == 0 && hours > 1 && 24%hours == 0 {
+	if secs, err := r.typedTimes(); err == nil && len(secs) == 1 && len(r.rest) == 0 && length%(3600*microsecond) == 0 && hours > 1 && 24%hours == 0 {
 		step := int32(hours * 3600)
 		first := secs[0] % step
 		if hours < 4 {
@@ -222,7 +258,7 @@ func onTheClock(_ string, list []word) *wordError {
 	switch {
 	case minute.failed || minute.rest != "" || n > 59 || len(r.rest) != 1:
 		return nil
-	case s.length%(3600*microsecond) == 0 && hours > 1 && hours < 24 && 24%hours == 0:
+	case length%(3600*microsecond) == 0 && hours > 1 && hours < 24 && 24%hours == 0:
 		return say("%d */%d * * *", n, hours)
 	case minutes < 60 && 60%minutes == 0:
 		return say("%d-59/%d * * * *", n%int(minutes), minutes)

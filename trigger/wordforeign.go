@@ -101,16 +101,32 @@ func asCron(text string) string {
 	return ""
 }
 
-// unwrapped returns what stands in quotes, or behind cron: or OnCalendar=; empty for other texts.
+// calendarNames are the names that systemd has for times of its OnCalendar=.
+var calendarNames = map[string]string{
+	"minutely": "* * * * *", "hourly": "0 * * * *", "daily": "0 0 * * *", "weekly": "0 0 * * mon", "monthly": "0 0 1 * *", "quarterly": "0 0 1 1,4,7,10 *",
+	"semiannually": "0 0 1 1,7 *", "semi-annually": "0 0 1 1,7 *", "yearly": "0 0 1 1 *", "annually": "0 0 1 1 *",
+}
+
+// unwrapped returns what stands in quotes, or behind cron:, OnCalendar= or OnUnitActiveSec=; empty for other texts.
 func unwrapped(text string) string {
 	if n := len(text) - 1; n > 1 && text[0] == text[n] && strings.ContainsRune("\"'`", rune(text[0])) && strings.Count(text, text[:1]) == 2 {
 		return strings.TrimSpace(text[1:n])
 	}
 	text = strings.TrimPrefix(text, "- ")
-	for _, name := range []string{"cron:", "schedule:", "oncalendar="} {
-		if len(text) > len(name) && strings.EqualFold(text[:len(name)], name) {
-			return strings.TrimSpace(text[len(name):])
+	for _, name := range []string{"cron:", "schedule:", "oncalendar=", "onunitactivesec=", "onunitinactivesec="} {
+		if len(text) <= len(name) || !strings.EqualFold(text[:len(name)], name) {
+			continue
 		}
+		value := strings.TrimSpace(text[len(name):])
+		switch {
+		case name == "oncalendar=":
+			return cmp.Or(calendarNames[strings.ToLower(value)], value)
+		case !strings.HasPrefix(name, "onunit"):
+			return value
+		case number(value):
+			return "every " + value + " seconds"
+		}
+		return "every " + value
 	}
 	return ""
 }

@@ -19,8 +19,8 @@ type adverb struct {
 }
 
 var adverbs = map[string]adverb{
-	"minutely":      {"minute", "minute", "", 0},
-	"hourly":        {"hour", "hour", "", 0},
+	"minutely":      {"minute", "minute", " at :00", 0},
+	"hourly":        {"hour", "hour", " at :00", 0},
 	"daily":         {"day", "day", " at 00:00", 0},
 	"nightly":       {"day", "day", " at 00:00", 0},
 	"everyday":      {"day", "day", "", 0},
@@ -37,6 +37,9 @@ var adverbs = map[string]adverb{
 	"yearly":        {"year", "year on january 1", " at 00:00", 12},
 	"annually":      {"year", "year on january 1", " at 00:00", 12},
 }
+
+// days reports whether it is one of days, which have times of day.
+func (a adverb) days() bool { return a.time == " at 00:00" }
 
 // length is how long it is in words, where it is no number of months.
 func (a adverb) length() string {
@@ -75,9 +78,9 @@ func (r *wordReader) beginning(saidEvery bool) error {
 			return r.countedAdverb(a)
 		}
 		after := wordReader{rest: r.rest[1:], end: r.end}
-		if secs, err := after.typedTimes(); a.time != "" && r.word(1) != "at" && err != nil {
+		if secs, err := after.typedTimes(); a.days() && r.word(1) != "at" && err != nil {
 			return err
-		} else if a.time != "" && r.word(1) != "at" && len(secs) > 0 {
+		} else if a.days() && r.word(1) != "at" && len(secs) > 0 {
 			return r.instead(len(r.rest)-len(after.rest), acceptedEvery, every+a.day+" at "+timesText(secs)) // monthly 14:00
 		}
 		if _, named := after.weekday(); named && strings.Contains(a.unit, "week") {
@@ -85,7 +88,7 @@ func (r *wordReader) beginning(saidEvery bool) error {
 		}
 		switch after := r.word(1); {
 		case after == "at" || after == ",":
-			if rest := r.rest[1:]; a.time != "" && !onlyTimes(rest) {
+			if rest := r.rest[1:]; a.days() && !onlyTimes(rest) {
 				return r.fail(acceptedEvery) // monthly at 9:00 on the 5th
 			}
 			return r.instead(1, acceptedEvery, every+a.day)
@@ -185,9 +188,14 @@ func (r *wordReader) other() error {
 	return nil
 }
 
-// lengthHint says how 1.5 hours, half an hour and an hour are written; nil for other words.
+// lengthHint says how 1.5 hours, half an hour, an hour and PT1H of ISO 8601 are written; nil for other words.
 func (r *wordReader) lengthHint() error {
 	first, n := r.peek(), 1
+	if date, clock, timed := strings.Cut(first, "t"); date != "" && date[0] == 'p' && timed != (clock == "") {
+		if length, err := duration.Parse(date[1:] + clock); err == nil && length > 0 {
+			return r.instead(1, acceptedLength, duration.Format(length))
+		}
+	}
 	switch whole, fraction, point := strings.Cut(first, "."); {
 	case first == "half":
 		first = "0.5"

@@ -11,7 +11,7 @@ import (
 
 func TestWhatManyWriteIsAnsweredWithWhatIsAccepted(t *testing.T) {
 	for _, c := range []struct{ kind, text, says, right string }{
-		{"every", "hourly", "; write every hour, at column 1", "every hour"},
+		{"every", "hourly", "; write every hour at :00, at column 1", "every hour at :00"},
 		{"every", "daily", "; write every day at 00:00, at column 1", "every day at 00:00"},
 		{"every", "WEEKLY", "; write every monday at 00:00, at column 1", "every monday at 00:00"},
 		{"every", "monthly", "; write every month on the 1st at 00:00, at column 1", "every month on the 1st at 00:00"},
@@ -41,7 +41,7 @@ func TestWhatManyWriteIsAnsweredWithWhatIsAccepted(t *testing.T) {
 		{"every", "every 1 hour 1.5 minutes", "; write 90 seconds, at column 14", "every 1 hour 90 seconds"},
 		{"every", "every day at 9.30", "; write 9:30, at column 14", "every day at 9:30"},
 		{"every", "every day at 9.30pm", "; write 9:30pm, at column 14", "every day at 9:30pm"},
-		{"every", "minutely", "; write every minute, at column 1", "every minute"},
+		{"every", "minutely", "; write every minute at :00, at column 1", "every minute at :00"},
 		{"every", "nightly", "; write every day at 00:00, at column 1", "every day at 00:00"},
 		{"every", "everyday at 9:00", "; write every day, at column 1", "every day at 9:00"},
 		{"every", "everyday", "; write every day, at column 1", "every day"},
@@ -58,6 +58,7 @@ func TestWhatManyWriteIsAnsweredWithWhatIsAccepted(t *testing.T) {
 		{"interval", "minutely", "; write 1 minute, at column 1", "1 minute"},
 		{"interval", "1.5 hours", "; write 90 minutes, at column 1", "90 minutes"},
 		{"interval", "half hour", "; write 30 minutes, at column 1", "30 minutes"},
+		{"interval", "PT1H30M", "; write 1h30m, at column 1", "1h30m"},
 	} {
 		_, err := trigger.Parse(c.kind, c.text, trigger.ParseOptions{})
 		if err == nil || !strings.Contains(err.Error(), c.says) {

@@ -88,6 +88,8 @@ func TestWhatIsShownSaysAllThatWasTyped(t *testing.T) {
 		"the last friday of the year at 9": "0 9 * 12 friL",
 		// Intervals on some days, and between hours.
 		"every 5 minutes on weekdays": "*/5 * * * mon-fri", "every hour on mondays": "0 * * * mon", "every 10 minutes from 9am to 5pm mon-fri": "*/10 9-16 * * mon-fri", "hourly between 9 and 17": "0 9-17 * * *",
+		"every hour from 22 to 6": "0 22-23,0-6 * * *", "every 2 hours between 10pm and 4am": "0 22,0,2,4 * * *", "every 10 minutes from 22:00 to 6:00": "*/10 22-23,0-5 * * *", "every 30 minutes from 18 to midnight": "*/30 18-23 * * *", "every hour from 23 to 0": "0 23,0 * * *",
+		"hourly": "every hour at :00", "minutely": "every minute at :00", "hourly until 2030-01-01": "every hour at :00 until 2030-01-01", "daily at noon": "every day at 12:00", "nightly at 2": "every day at 02:00", "weekly at noon": "every monday at 12:00",
 		"every 2 hours on sat and sun": "0 */2 * * sat,sun", "hourly on weekdays": "0 * * * mon-fri", "every minute on monday": "* * * * mon",
 		"every 4 hours at :30": "30 */4 * * *", "every 30 minutes at :05": "5-59/30 * * * *", "every 12 hours at 6:00": "every day at 06:00, 18:00", "every 8 hours at 22:15": "every day at 06:15, 14:15, 22:15", "every 24 hours at 9:00": "every day at 09:00",
 		// Starts, zones and ends.
@@ -114,6 +116,10 @@ func TestWhatIsShownSaysAllThatWasTyped(t *testing.T) {
 		"Mon..Fri 09:00": "every weekday at 09:00", "*-*-01 00:00:00": "0 0 1 * *", "Mon *-*-* 09:00": "0 9 * * mon", "*-*-* 09:00": "0 9 * * *", "Mon..Fri *-*-* 09:00:30": "30 0 9 * * mon-fri", "*:0/15": "0/15 * * * *", "*-01-01 00:00:00": "0 0 1 1 *",
 		"*-1,4,7,10-01 00:00:00": "0 0 1 1,4,7,10 *", "Mon,Fri *-*-* 9..17:00": "0 9-17 * * mon,fri", "*-*-* *:00:00": "0 * * * *", "*-*~1 18:00": "0 18 L * *", "*-02~3": "0 0 L-2 2 *", "*-1/3-1 9:00": "0 9 1 1/3 *", "OnCalendar=*-*-* 4:00": "0 4 * * *",
 		"*-*-* 9:00 Europe/Berlin": "0 9 * * *", "Mon *-*-* 9:00 UTC": "0 9 * * mon", "Sat..Mon *-*-* 10:00": "0 10 * * mon,sat,sun", "Mon *-*-1..7 09:00": "fields: month=* day=1-7 day_of_week=mon hour=9 minute=0 second=0", "2030-*-* 09:00": "fields: year=2030 month=* day=* hour=9 minute=0 second=0", "OnCalendar=Mon 9:00": "every monday at 09:00",
+		"OnCalendar=hourly": "0 * * * *", "OnCalendar=Daily": "0 0 * * *", "OnCalendar=weekly": "0 0 * * mon", "OnCalendar=quarterly": "0 0 1 1,4,7,10 *", "OnCalendar=semiannually": "0 0 1 1,7 *",
+		"OnUnitActiveSec=5min": "every 5 minutes", "OnUnitActiveSec=1h 30min": "every 90 minutes", "OnUnitInactiveSec=300": "every 5 minutes",
+		// Lengths of ISO 8601.
+		"PT5M": "5m", "every PT1H30M": "every 1h30m", "every P1DT12H": "every 1d12h", "P2W": "14d", "in PT90S": "in 1m30s",
 		// Of a programming language, or of a file.
 		`"every day at 9:00"`: "every day at 09:00", `"0 9 * * *"`: "0 9 * * *", "- cron: '30 5 * * 1,3'": "30 5 * * 1,3", `schedule: "0 9 * * *"`: "0 9 * * *", "schedule.every(10).minutes.do(job)": "every 10 minutes", `every().monday.at("9:00")`: "every monday at 09:00",
 		"every(5).to(10).seconds": "every 5 to 10 seconds", "on startup": "@reboot", "at reboot": "@reboot",
