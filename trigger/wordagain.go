@@ -32,10 +32,10 @@ func better(text string, err error) error {
 	if other := foreign(text); other != nil {
 		return other
 	}
-	_, err = cronexpr.Parse(cronexpr.Lookup(cronexpr.Crontab), text)
 	if cron := asCron(text); cron != "" && len(list) > 0 {
 		return &wordError{column: list[0].column, wanted: "these are no words: that is a kind cron" + cron, complete: true}
 	} else if len(list) > 3 && slices.ContainsFunc(list, func(w word) bool { return w.text == "*" }) {
+		_, err := cronexpr.Parse(cronexpr.Lookup(cronexpr.Crontab), text)
 		return &wordError{wanted: fmt.Sprintf("these are no words, but look like a cron expression, and that has a fault: %v", err), complete: true}
 	}
 	if other := wrong.leaving(text, list); other != nil {

@@ -90,7 +90,11 @@ func told(inner string, column int) *wordError {
 // other texts.
 func asCron(text string) string {
 	text = strings.TrimSpace(text)
-	if n := len(strings.Fields(text)); n > 5 && n < 8 && strings.Contains(text, "?") { // to Quartz 2 is Monday
+	n := len(strings.Fields(text))
+	if n > 8 { // seven fields, and a zone in front
+		return ""
+	}
+	if n > 5 && n < 8 && strings.Contains(text, "?") { // to Quartz 2 is Monday
 		if _, err := cronexpr.Parse(cronexpr.Lookup("quartz"), text); err == nil {
 			return " of the dialect quartz, " + text
 		}

@@ -179,8 +179,11 @@ func (p *plainReader) count() bool {
 	} else if n := max(numberWords[next], asNumber(next)); half && n > 0 && isLength(p.at(4)) {
 		return p.say(4, strconv.Itoa(n)+".5")
 	}
-	if unit := map[string]string{"h": "hours", "s": "seconds"}[p.at(1)]; unit != "" && number(next) {
-		return p.say(2, next, unit)
+	switch unit := p.at(1); {
+	case unit == "h" && number(next):
+		return p.say(2, next, "hours")
+	case unit == "s" && number(next):
+		return p.say(2, next, "seconds")
 	}
 	if unit := strings.TrimLeft(next, "0123456789"); unit != next && len(unit) > 1 && isLength(cmp.Or(shortened[unit], unit)) {
 		return p.say(1, next[:len(next)-len(unit)], cmp.Or(shortened[unit], unit))
@@ -301,7 +304,8 @@ func (p *plainReader) days() bool {
 // dayNamed returns the place of a weekday in weekdayNames, -1 for other words.
 func dayNamed(name string) int {
 	name = cmp.Or(shortened[name], name)
-	return slices.IndexFunc(weekdayNames[:], func(full string) bool { return name == full || name == full[:3] || name == full+"s" })
+	one := strings.TrimSuffix(name, "s")
+	return slices.IndexFunc(weekdayNames[:], func(full string) bool { return one == full || name == full[:3] })
 }
 
 // moment reads times of day and dates that are written in another way: 9 a.m., 9 o'clock, 31.12.2030, 5 minutes from now.
@@ -394,6 +398,9 @@ func isTime(text, after string) bool {
 
 // dateOf returns a date as it is accepted: itself, or 2030-12-31 for 31.12.2030.
 func dateOf(text string) (string, bool) {
+	if text == "" || text[0] < '0' || text[0] > '9' {
+		return "", false
+	}
 	if upper := strings.ToUpper(text); len(text) >= len(time.DateOnly) {
 		if _, err := parseMoment(upper); err == nil {
 			return upper, true

@@ -55,7 +55,7 @@ type word struct {
 
 // words splits a text at blanks; a comma is a word of its own.
 func words(text string) []word {
-	var list []word
+	list := make([]word, 0, len(text)/4+1) // of most texts the words are longer
 	begin := -1
 	end := func(i int) {
 		if begin >= 0 {
@@ -129,8 +129,9 @@ func (r *wordReader) weekday() (weekdays, bool) {
 		r.rest = r.rest[1:]
 		return mondayFriday, true
 	}
+	one := strings.TrimSuffix(name, "s")
 	for i, full := range weekdayNames {
-		if name == full || name == full[:3] || name == full+"s" {
+		if one == full || name == full[:3] {
 			r.rest = r.rest[1:]
 			return 1 << i, true
 		}
