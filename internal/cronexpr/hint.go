@@ -9,15 +9,15 @@ import (
 func (e *Error) keepWhatHeals(d *Dialect, text string) {
 	faults := append([]*Error{e}, e.others...)
 	for i, fault := range faults {
-		if fault.Suggestion != "" && !fault.heals(d, text, faults[:i]) {
+		if fault.Suggestion != "" && !fault.heals(d, text, slices.Concat(faults[:i], faults[i+1:])) {
 			fault.Suggestion = ""
 		}
 	}
 }
 
-// heals reports whether what is suggested is right in its place: then the text is read, or wrong only further on, and in the fields before
+// heals reports whether what is suggested is right in its place: then the text is read, or wrong only further on, and in the other fields
 // as it was.
-func (e *Error) heals(d *Dialect, text string, before []*Error) bool {
+func (e *Error) heals(d *Dialect, text string, others []*Error) bool {
 	from := e.Column - 1
 	if from < 0 || from > len(text) || !strings.HasPrefix(text[from:], e.Read) {
 		return false // what was read is too long to be shown
@@ -32,7 +32,7 @@ func (e *Error) heals(d *Dialect, text string, before []*Error) bool {
 	}
 	for _, still := range append([]*Error{err}, err.others...) {
 		further := still.Column >= e.Column+len(e.Suggestion) && still.Reason != givenTwice
-		if !further && !slices.ContainsFunc(before, func(was *Error) bool { return was.Column == still.Column && was.Reason == still.Reason }) {
+		if !further && !slices.ContainsFunc(others, func(was *Error) bool { return was.Column == still.Column && was.Reason == still.Reason }) {
 			return false
 		}
 	}
@@ -65,6 +65,9 @@ func (e *Error) hint(d *Dialect, text string) {
 	}
 }
 
+// joining are words that go on with what the fields say, and begin no command.
+var joining = []string{"and", "or", "to", "until", "till", "except", "from", "on", "at", "in", "every"}
+
 // command says of the line of a crontab which part of it is the expression. It reports whether it is one: behind the fields, or a macro,
 // stands a word that no field begins with or could be meant for.
 func (e *Error) command(d *Dialect, text string, list []word) bool {
@@ -81,7 +84,12 @@ func (e *Error) command(d *Dialect, text string, list []word) bool {
 		return false
 	}
 	first := list[fields]
-	if c := first.text[0] | 0x20; first.text[0] != '/' && first.text[0] != '.' && (c < 'a' || c > 'z') || e.Suggestion != "" && e.Column == first.column {
+	if c := first.text[0] | 0x20; first.text[0] != '/' && first.text[0] != '.' && (c < 'a' || c > 'z') || len(first.text) == 1 || slices.Contains(joining, strings.ToLower(first.text)) {
+		return false
+	}
+	faults := append([]*Error{e}, e.others...)
+	i := slices.IndexFunc(faults, func(fault *Error) bool { return fault.Column == first.column })
+	if i >= 0 && faults[i].Suggestion != "" {
 		return false
 	}
 	if _, err := parse(d, "* * * * "+first.text, ""); err == nil {
@@ -92,7 +100,10 @@ func (e *Error) command(d *Dialect, text string, list []word) bool {
 		return false
 	}
 	if len(list) == fields+1 && fields > 4 && !strings.Contains(first.text, "/") { // it may be a day in another language
-		e.Reason += "; a command is given apart, and the expression alone is " + alone
+		if day := list[fields-3].text; i < 0 || digits(day) || strings.Contains(first.text, "=") {
+			return false // and the hour before it
+		}
+		faults[i].Reason += "; a command is given apart, and the expression alone is " + alone
 		return true
 	}
 	*e = Error{Field: "expression", Column: first.column, Read: cut(first.text),

@@ -17,15 +17,23 @@ func (p *parser) keyed(text string) *Error {
 			if before >= 0 {
 				p.blankWithin(err, values[before], rest)
 			}
-			return err
+			if i < 0 && p.fault != nil {
+				err.Accepted = "" // as the first one said
+			}
+			if p.note(err); i >= 0 || len(p.fault.others) == int(units) {
+				return p.fault
+			}
+			rest, before = after, -1 // no field has that name
+			continue
 		}
 		f := &p.d.fields[i]
 		if values[i].column != 0 {
-			return &Error{Field: unitNames[f.unit], Column: rest.column, Read: cut(rest.text), Reason: givenTwice}
+			p.note(&Error{Field: unitNames[f.unit], Column: rest.column, Read: cut(rest.text), Reason: givenTwice})
+			return p.fault
 		}
 		values[i], rest, least, before = value, after, max(least, i), i
 	}
-	if least < 0 {
+	if least < 0 && p.fault == nil {
 		return &Error{Field: "expression", Column: 1, Reason: "is empty", Accepted: p.d.wants()}
 	}
 	var ends [units]int
@@ -79,7 +87,22 @@ func (w word) trim() word {
 	return word{strings.TrimRight(text, " \t"), w.column + len(w.text) - len(text)}
 }
 
-// pair takes one word off: the place of its field in the list, and its value.
+// behind returns what follows a value: from the next blank, or from behind the quotes it stands in.
+func (w word) behind() word {
+	end, from := " \t", 0
+	if w.text != "" && (w.text[0] == '\'' || w.text[0] == '"') {
+		end, from = w.text[:1], 1
+	}
+	n := strings.IndexAny(w.text[from:], end)
+	if n < 0 {
+		n = len(w.text)
+	} else {
+		n += 2 * from
+	}
+	return word{w.text[n:], w.column + n}
+}
+
+// pair takes one word off: the place of its field in the list, -1 where no field has that name, and its value.
 func (p *parser) pair(w word) (place int, value, after word, fault *Error) {
 	end := strings.IndexAny(w.text, " \t=")
 	if end <= 0 || w.text[end] != '=' {
@@ -92,10 +115,10 @@ func (p *parser) pair(w word) (place int, value, after word, fault *Error) {
 		return 0, value, after, fault
 	}
 	name := w.text[:end]
-	if place = p.d.keyword(name); place < 0 {
-		return 0, value, after, p.unknown(word{name, w.column}, w.text[end+1:])
-	}
 	value = word{w.text[end+1:], w.column + end + 1}
+	if place = p.d.keyword(name); place < 0 {
+		return place, value, value.behind(), p.unknown(word{name, w.column}, value.text)
+	}
 	p.quoted[p.d.fields[place].unit] = strings.HasPrefix(value.text, "'")
 	switch {
 	case strings.HasPrefix(value.text, "'"):
@@ -113,12 +136,8 @@ func (p *parser) pair(w word) (place int, value, after word, fault *Error) {
 		fault = &Error{Field: unitNames[p.d.fields[place].unit], Column: value.column, Read: cut(`"` + quoted + `"`),
 			Reason: "a value stands in single quotes, not in double ones", Suggestion: "'" + quoted + "'"}
 	default:
-		n := strings.IndexAny(value.text, " \t")
-		if n < 0 {
-			n = len(value.text)
-		}
-		after = word{value.text[n:], value.column + n}
-		value.text = value.text[:n]
+		after = value.behind()
+		value.text = value.text[:len(value.text)-len(after.text)]
 	}
 	if fault == nil && strings.Trim(value.text, " \t") == "" {
 		f := &p.d.fields[place]

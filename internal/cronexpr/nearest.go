@@ -1,6 +1,9 @@
 package cronexpr
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // cut shortens a text for a message.
 func cut(text string) string {
@@ -29,6 +32,9 @@ func nearest(names []string, text string) string {
 		if strings.HasPrefix(text, name) {
 			return name
 		}
+	}
+	if slices.ContainsFunc(fullNames[:], func(long string) bool { return text == long || text == long[:3] }) {
+		return "" // the name of another field
 	}
 	// One slip of the hand, if only one name is that near; two in a full name. Of several the one that begins alike is meant.
 	found, least, alone := "", 3, false

@@ -90,6 +90,11 @@ func TestAllWrongFieldsAreTold(t *testing.T) {
 		{"crontab", "fri-mon 9 * * fri-mon", "; write fri,sat,sun,mon, at column 15"},
 		{"ruqi", "0 0 24 0 * 9", "hour: 24 is out of range (accepted: 0-23), at column 5; day: 0 is out of range (accepted: 1-31 or last), at column 8; day_of_week: 9 is"},
 		{"fields", "hour=25 minute=61", "hour: 25 is out of range (accepted: 0-23), at column 6; minute: 61 is out of range (accepted: 0-59), at column 16"},
+		{"fields", "minute=61 hour=9am", "; write 9, at column 16; minute: 61 is out of range"},
+		{"fields", "hour=25 mintue=5 dow=munday", "; write minute=, at column 9; dow"},
+		{"fields", "hour=25 mintue=5 dow=munday", `dow: "dow" is not a field; write day_of_week=, at column 18; hour: 25 is`},
+		{"fields", "mintue=61 hour=9am", "; write 9, at column 16"},
+		{"crontab", "0 9 * * sun backup", `month: "sun" is neither a number nor a name (accepted: 1-12 or jan-dec), at column 9; day_of_week: "backup" is neither a number nor a name; a command is given apart, and the expression alone is 0 9 * * sun (`},
 		{"quartz", "0 0 24 * * 8", "hour: 24 is out of range (accepted: 0-23), at column 5; day_of_week: 8 is"},
 	} {
 		_, err := cronexpr.Parse(cronexpr.Lookup(c.dialect), c.text)
@@ -136,6 +141,7 @@ func TestHostileTextsTakeLittleTime(t *testing.T) {
 		{"crontab", strings.Repeat("x", 200) + strings.Repeat(" "+strings.Repeat("x", 200), 4)},
 		{"crontab", strings.Repeat("1,", 100) + "monday fri-mon," + strings.Repeat("1,", 100) + "x munday," + strings.Repeat("1,", 100) + "x june," + strings.Repeat("2,", 100) + "x monday," + strings.Repeat("1,", 60) + "x"},
 		{"fields", "second=61 minute=61 hour=munday day='firts mon' day_of_week=monday month=june week=61 year=" + strings.Repeat("1970,", 150) + "x"},
+		{"fields", fillUp("", "mintue=munday ", "hour=25")}, {"fields", fillUp("", "a=b ", "x='y")},
 		{"ruqi", fillUp("0 0 0 ? * ", "2#1,", "2#8 1970")},
 		{"fields", fillUp("hour=5, minute='", "1,", "1', second=1")},
 		{"fields", fillUp("", "hour=5, ", "minute=1")},

@@ -54,6 +54,7 @@ func TestWhatIsSuggestedIsAcceptedThere(t *testing.T) {
 		{"crontab", "0 9am * * *", "9"}, {"crontab", "0 9PM * * mon-fri", "21"}, {"ruqi", "0 0 11pm * * *", "23"}, {"fields", "hour=7am", "7"}, {"quartz", "0 0 9h * * ?", "9"},
 		{"crontab", "0 12am * * *", ""}, {"crontab", "0 12pm * * *", ""}, {"crontab", "0 13pm * * *", ""}, {"crontab", "0 24h * * *", ""}, {"crontab", "9am * * * *", ""}, {"crontab", "0 am * * *", ""}, {"crontab", "0 9-5pm * * *", "17"},
 		{"crontab", "0 0 L-0,0 * *", "L"}, {"crontab", "0 22-2/3 * * *", "22,1"}, {"ruqi", "0 0 0 * nov-feb *", "11,12,1,2"},
+		{"crontab", "0 0 * sun *", ""}, {"crontab", "0 0 * * jun", ""}, {"fields", "month=sun", ""}, {"fields", "day_of_week=jun", ""},
 	} {
 		_, err := cronexpr.Parse(cronexpr.Lookup(c.dialect), c.text)
 		var fault *cronexpr.Error
@@ -253,7 +254,8 @@ func TestWhatIsOfAnotherProgramIsSaidToBe(t *testing.T) {
 			t.Errorf("%q is none of Quartz: %v", text, err)
 		}
 	}
-	for _, text := range []string{"0 9 * * * 8 9", "61 9 * * * backup", "0 9 * * * MON *", "0 0 9 * * monday", "0 9 * * backup", "@daily 5", "@nightly backup", "0 9 * * * */x"} {
+	for _, text := range []string{"0 9 * * * 8 9", "61 9 * * * backup", "0 9 * * * MON *", "0 0 9 * * monday", "0 9 * * backup", "@daily 5", "@nightly backup", "0 9 * * * */x",
+		"0 9 * * mon and fri", "0 9 * * mon or tue", "0 9 * * mon until 2030-01-01", "0 9 * * mon except holidays", "0 0 9 * * lundi", "0 30 8 1 * lun-ven", "0 0 1 1 1 L", "0 0 * * mon montag", "5 4 * * sun tz=UTC"} {
 		if _, err := cronexpr.Parse(cronexpr.Lookup("crontab"), text); err == nil || strings.Contains(err.Error(), "command") {
 			t.Errorf("%q has no command: %v", text, err)
 		}
