@@ -127,6 +127,8 @@ func unwrapped(text string) string {
 			return cmp.Or(calendarNames[strings.ToLower(value)], value)
 		case !strings.HasPrefix(name, "onunit"):
 			return value
+		case value == "" || value[0] < '0' || value[0] > '9' || strings.Contains(value, "M"): // M is a month, m a minute
+			return ""
 		case number(value):
 			return "every " + value + " seconds"
 		}

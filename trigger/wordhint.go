@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -188,13 +189,26 @@ func (r *wordReader) other() error {
 	return nil
 }
 
+// isoLength reads p1dt1h30m of ISO 8601, whose months and years are no lengths: an m before the t is a month. It is 0 for other texts.
+func isoLength(text string) time.Duration {
+	text, ok := strings.CutPrefix(text, "p")
+	date, clock, timed := strings.Cut(text, "t")
+	if !ok || timed == (clock == "") || strings.Trim(date, ".0123456789wd") != "" || strings.Trim(clock, ".0123456789hms") != "" || strings.Contains(clock, "ms") {
+		return 0
+	}
+	days, wrong := duration.Parse(cmp.Or(date, "0"))
+	hours, err := duration.Parse(cmp.Or(clock, "0"))
+	if wrong != nil || err != nil {
+		return 0
+	}
+	return days + hours
+}
+
 // lengthHint says how 1.5 hours, half an hour, an hour and PT1H of ISO 8601 are written; nil for other words.
 func (r *wordReader) lengthHint() error {
 	first, n := r.peek(), 1
-	if date, clock, timed := strings.Cut(first, "t"); date != "" && date[0] == 'p' && timed != (clock == "") {
-		if length, err := duration.Parse(date[1:] + clock); err == nil && length > 0 {
-			return r.instead(1, acceptedLength, duration.Format(length))
-		}
+	if length := isoLength(first); length > 0 {
+		return r.instead(1, acceptedLength, duration.Format(length))
 	}
 	switch whole, fraction, point := strings.Cut(first, "."); {
 	case first == "half":

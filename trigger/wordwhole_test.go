@@ -153,6 +153,8 @@ func TestNothingIsShownThatSaysLessThanWasTyped(t *testing.T) {
 		"every first monday of january and last friday of december", "first monday of january and first friday", "3 times every day at 9", "every 2 months at 9:00 and 17:00", "every 2 months on the 5th at 9 and 10:30", "rate(monday)", "at quarter to one",
 		"every 2 fridays and mondays", "every first monday mon/tue",
 		"tous les jours à 9h", "monday and the last weekday of the month", "last weekday of the week", "third weekday of the month", "daily blah",
+		// P1M of ISO 8601 and 1M of systemd are a month.
+		"P1M", "every P5M", "P1MT5M", "P1T5M", "PT5MS", "in P2M", "OnUnitActiveSec=1M", "OnUnitActiveSec=1d 2M", "OnUnitActiveSec=monday", "OnUnitActiveSec=daily",
 	} {
 		_, err := trigger.Parse("every", text, trigger.ParseOptions{Now: time.Unix(1_800_000_000, 0)})
 		if err == nil {
