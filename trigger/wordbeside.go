@@ -104,6 +104,9 @@ func someHours(_ string, list []word) *wordError {
 		if from < 0 || until < 0 || until == from {
 			return nil
 		}
+		if until < from && from <= 12 && !(ofOneHalf(texts[i+1]) && ofOneHalf(texts[i+3])) {
+			return nil // from 9 to 5
+		}
 		texts = slices.Concat(texts[:i], texts[i+4:])
 	}
 	var rest []string
@@ -209,6 +212,11 @@ func hourOf(text string) int {
 		return -1
 	}
 	return int(secs[0] / 3600)
+}
+
+// ofOneHalf reports whether an hour says which half of the day it is of: 9am, noon, or 0.
+func ofOneHalf(text string) bool {
+	return strings.HasSuffix(text, "m") || timeWords[text] != "" || hourOf(text) == 0
 }
 
 // onTheClock says how every 4 hours at :30, or at 6:00, is written.

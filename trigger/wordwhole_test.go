@@ -88,7 +88,7 @@ func TestWhatIsShownSaysAllThatWasTyped(t *testing.T) {
 		"the last friday of the year at 9": "0 9 * 12 friL",
 		// Intervals on some days, and between hours.
 		"every 5 minutes on weekdays": "*/5 * * * mon-fri", "every hour on mondays": "0 * * * mon", "every 10 minutes from 9am to 5pm mon-fri": "*/10 9-16 * * mon-fri", "hourly between 9 and 17": "0 9-17 * * *",
-		"every hour from 22 to 6": "0 22-23,0-6 * * *", "every 2 hours between 10pm and 4am": "0 22,0,2,4 * * *", "every 10 minutes from 22:00 to 6:00": "*/10 22-23,0-5 * * *", "every 30 minutes from 18 to midnight": "*/30 18-23 * * *", "every hour from 23 to 0": "0 23,0 * * *",
+		"every hour from 22 to 6": "0 22-23,0-6 * * *", "every 2 hours between 10pm and 4am": "0 22,0,2,4 * * *", "every 10 minutes from 22:00 to 6:00": "*/10 22-23,0-5 * * *", "every 30 minutes from 18 to midnight": "*/30 18-23 * * *", "every hour from 23 to 0": "0 23,0 * * *", "every 2 hours between noon and 2am": "0 12,14,16,18,20,22,0,2 * * *", "hourly from 9pm to 5am": "0 21-23,0-5 * * *", "every hour from 9am to midnight": "0 9-23,0 * * *", "hourly from 9 to 5pm": "0 9-17 * * *",
 		"hourly": "every hour at :00", "minutely": "every minute at :00", "hourly until 2030-01-01": "every hour at :00 until 2030-01-01", "daily at noon": "every day at 12:00", "nightly at 2": "every day at 02:00", "weekly at noon": "every monday at 12:00",
 		"every 2 hours on sat and sun": "0 */2 * * sat,sun", "hourly on weekdays": "0 * * * mon-fri", "every minute on monday": "* * * * mon",
 		"every 4 hours at :30": "30 */4 * * *", "every 30 minutes at :05": "5-59/30 * * * *", "every 12 hours at 6:00": "every day at 06:00, 18:00", "every 8 hours at 22:15": "every day at 06:15, 14:15, 22:15", "every 24 hours at 9:00": "every day at 09:00",
@@ -153,6 +153,8 @@ func TestNothingIsShownThatSaysLessThanWasTyped(t *testing.T) {
 		"every first monday of january and last friday of december", "first monday of january and first friday", "3 times every day at 9", "every 2 months at 9:00 and 17:00", "every 2 months on the 5th at 9 and 10:30", "rate(monday)", "at quarter to one",
 		"every 2 fridays and mondays", "every first monday mon/tue",
 		"tous les jours à 9h", "monday and the last weekday of the month", "last weekday of the week", "third weekday of the month", "daily blah",
+		// Nine to five ends in the afternoon, or in the morning.
+		"every hour from 9 to 5", "every 2 hours from 9 to 5", "every 15 minutes between 10 and 4", "every hour from 9:00 to 5:00", "every hour from 9am to 5", "every hour from 9 to 5am", "hourly from 12 to 6", "every 10 minutes from 9 to midnight",
 		// P1M of ISO 8601 and 1M of systemd are a month.
 		"P1M", "every P5M", "P1MT5M", "P1T5M", "PT5MS", "in P2M", "OnUnitActiveSec=1M", "OnUnitActiveSec=1d 2M", "OnUnitActiveSec=monday", "OnUnitActiveSec=daily",
 	} {
