@@ -29,12 +29,12 @@ func nearest(names []string, text string) string {
 	}
 	text = strings.ToLower(text)
 	for _, name := range names {
-		if strings.HasPrefix(text, name) {
+		if more, ok := strings.CutPrefix(strings.TrimSuffix(text, "."), name); ok {
+			if slices.Contains(names, more) || strings.Trim(more, "abcdefghijklmnopqrstuvwxyz") != "" {
+				return "" // mon..fri
+			}
 			return name
 		}
-	}
-	if slices.ContainsFunc(fullNames[:], func(long string) bool { return text == long || text == long[:3] }) {
-		return "" // the name of another field
 	}
 	// One slip of the hand, if only one name is that near; two in a full name. Of several the one that begins alike is meant.
 	found, least, alone := "", 3, false
@@ -43,6 +43,8 @@ func nearest(names []string, text string) string {
 			d := 2 * distance(right, text)
 			if right[0] == text[0] {
 				d--
+			} else if len(right) == 3 {
+				continue // lun is Monday to some, and lug July
 			}
 			most := 2
 			if len(right) > 5 {

@@ -54,7 +54,8 @@ func TestWhatIsSuggestedIsAcceptedThere(t *testing.T) {
 		{"crontab", "0 9am * * *", "9"}, {"crontab", "0 9PM * * mon-fri", "21"}, {"ruqi", "0 0 11pm * * *", "23"}, {"fields", "hour=7am", "7"}, {"quartz", "0 0 9h * * ?", "9"},
 		{"crontab", "0 12am * * *", ""}, {"crontab", "0 12pm * * *", ""}, {"crontab", "0 13pm * * *", ""}, {"crontab", "0 24h * * *", ""}, {"crontab", "9am * * * *", ""}, {"crontab", "0 am * * *", ""}, {"crontab", "0 9-5pm * * *", "17"},
 		{"crontab", "0 0 L-0,0 * *", "L"}, {"crontab", "0 22-2/3 * * *", "22,1"}, {"ruqi", "0 0 0 * nov-feb *", "11,12,1,2"},
-		{"crontab", "0 0 * sun *", ""}, {"crontab", "0 0 * * jun", ""}, {"fields", "month=sun", ""}, {"fields", "day_of_week=jun", ""},
+		{"crontab", "0 0 * sun *", ""}, {"crontab", "0 0 * * jun", ""}, {"fields", "month=sun", ""}, {"crontab", "0 0 * * mon..fri", ""}, {"crontab", "0 0 * * mon;fri", ""}, {"crontab", "0 0 * * sat+sun", ""}, {"ruqi", "0 0 0 * * monfri", ""}, {"fields", "month=jan|feb", ""}, {"crontab", "0 0 * jan2030 *", ""},
+		{"crontab", "0 0 * * lun", ""}, {"crontab", "0 0 * * jue", ""}, {"crontab", "0 0 * * don", ""}, {"crontab", "0 0 * lug *", ""}, {"crontab", "0 0 * * lunes", ""}, {"crontab", "0 0 * * fri.", "fri"}, {"fields", "day_of_week=jun", ""},
 	} {
 		_, err := cronexpr.Parse(cronexpr.Lookup(c.dialect), c.text)
 		var fault *cronexpr.Error
