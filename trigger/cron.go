@@ -2,12 +2,14 @@ package trigger
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ruqi-dev/ruqi"
 	"github.com/ruqi-dev/ruqi/internal/cronexpr"
 	"github.com/ruqi-dev/ruqi/internal/object"
+	"github.com/ruqi-dev/ruqi/internal/zonetable"
 )
 
 // Gap says what becomes of a fixed time of day that a clock change leaves out.
@@ -166,7 +168,7 @@ func zoneBehind(d *cronexpr.Dialect, expr string) string {
 		return ""
 	}
 	right := "TZ=" + name + " " + strings.Join(fields[:len(fields)-1], " ")
-	if _, err := loadZone(name); err != nil {
+	if !slices.Contains(zonetable.Names(), name) { // to load a zone that there is none of takes a millisecond
 		return ""
 	}
 	if _, err := cronexpr.Parse(d, right); err != nil {

@@ -99,6 +99,9 @@ func (e *Error) command(d *Dialect, text string, list []word) bool {
 	if _, err := parse(d, alone, ""); err != nil {
 		return false
 	}
+	if len(list) == fields+1 && strings.IndexByte(first.text, '/') > 0 && !strings.Contains(first.text, ".") {
+		return false // europe/berlin
+	}
 	if len(list) == fields+1 && fields > 4 && !strings.Contains(first.text, "/") { // it may be a day in another language
 		if day := list[fields-3].text; i < 0 || digits(day) || strings.Contains(first.text, "=") {
 			return false // and the hour before it

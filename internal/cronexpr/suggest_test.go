@@ -235,7 +235,7 @@ func TestWhatIsOfAnotherProgramIsSaidToBe(t *testing.T) {
 		{"ruqi", "@every 5m", "macros such as @daily belong to the dialect crontab"}, {"quartz", "TZ=UTC @daily", "belongs to the dialect crontab"},
 		{"crontab", "*/5 * * * * /usr/bin/backup --all", `"/usr/bin/backup" is no field, but looks like the beginning of a command, which is given apart: the expression alone is */5 * * * *, at column 13`},
 		{"crontab", "0 9 * * mon-fri root run-parts /etc/cron.daily", `"root" is no field, but looks like the beginning of a command, which is given apart: the expression alone is 0 9 * * mon-fri, at column 17`},
-		{"crontab", "0  9 * * * backup", `"backup" is neither a number nor a name; a command is given apart, and the expression alone is 0 9 * * * (accepted: `}, {"crontab", "@reboot  /usr/bin/start", "the expression alone is @reboot, at column 10"}, {"crontab", "CRON_TZ=UTC 0 9 * * * backup now", "the expression alone is CRON_TZ=UTC 0 9 * * *, at column 23"},
+		{"crontab", "0  9 * * * backup", `"backup" is neither a number nor a name; a command is given apart, and the expression alone is 0 9 * * * (accepted: `}, {"crontab", "@reboot  /usr/bin/start", "the expression alone is @reboot, at column 10"}, {"crontab", "0 9 * * * /usr/bin/backup", "the expression alone is 0 9 * * *, at column 11"}, {"crontab", "0 9 * * * bin/backup.sh", "the expression alone is 0 9 * * *, at column 11"}, {"crontab", "CRON_TZ=UTC 0 9 * * * backup now", "the expression alone is CRON_TZ=UTC 0 9 * * *, at column 23"},
 		{"ruqi", "30 2 * * 1-5", "five fields are those of the dialect crontab"}, {"quartz", "30 2 * * 1-5", "five fields are those of the dialect crontab"},
 	} {
 		_, err := cronexpr.Parse(cronexpr.Lookup(c.dialect), c.text)
@@ -256,7 +256,7 @@ func TestWhatIsOfAnotherProgramIsSaidToBe(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"0 9 * * * 8 9", "61 9 * * * backup", "0 9 * * * MON *", "0 0 9 * * monday", "0 9 * * backup", "@daily 5", "@nightly backup", "0 9 * * * */x",
-		"0 9 * * mon and fri", "0 9 * * mon or tue", "0 9 * * mon until 2030-01-01", "0 9 * * mon except holidays", "0 0 9 * * lundi", "0 30 8 1 * lun-ven", "0 0 1 1 1 L", "0 0 * * mon montag", "5 4 * * sun tz=UTC"} {
+		"0 9 * * mon and fri", "0 9 * * mon or tue", "0 9 * * mon until 2030-01-01", "0 9 * * mon except holidays", "0 0 9 * * lundi", "0 30 8 1 * lun-ven", "0 0 1 1 1 L", "0 0 * * mon montag", "5 4 * * sun tz=UTC", "0 9 * * * Europe/Berln", "0 9 * * * europe/berlin", "0 9 * * * mon/tue"} {
 		if _, err := cronexpr.Parse(cronexpr.Lookup("crontab"), text); err == nil || strings.Contains(err.Error(), "command") {
 			t.Errorf("%q has no command: %v", text, err)
 		}
