@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ruqi-dev/ruqi/internal/object"
 )
@@ -10,6 +11,9 @@ import (
 func nearest(wrong string, known []string) string {
 	if _, ok := adverbs[wrong]; ok || slices.Contains(dayNow, wrong) || wrong == "never" || wrong == "yesterday" {
 		return "" // weekly is not weekday, today not monday, never not every
+	}
+	if strings.ContainsAny(wrong, "0123456789") {
+		return "" // 5minutes is not minutes
 	}
 	named := wordReader{rest: []word{{wrong, 1}}}
 	if _, ok := named.month(); ok {

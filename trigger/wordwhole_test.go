@@ -117,7 +117,7 @@ func TestWhatIsShownSaysAllThatWasTyped(t *testing.T) {
 		"*-1,4,7,10-01 00:00:00": "0 0 1 1,4,7,10 *", "Mon,Fri *-*-* 9..17:00": "0 9-17 * * mon,fri", "*-*-* *:00:00": "0 * * * *", "*-*~1 18:00": "0 18 L * *", "*-02~3": "0 0 L-2 2 *", "*-1/3-1 9:00": "0 9 1 1/3 *", "OnCalendar=*-*-* 4:00": "0 4 * * *",
 		"*-*-* 9:00 Europe/Berlin": "0 9 * * *", "Mon *-*-* 9:00 UTC": "0 9 * * mon", "Sat..Mon *-*-* 10:00": "0 10 * * mon,sat,sun", "Mon *-*-1..7 09:00": "fields: month=* day=1-7 day_of_week=mon hour=9 minute=0 second=0", "2030-*-* 09:00": "fields: year=2030 month=* day=* hour=9 minute=0 second=0", "OnCalendar=Mon 9:00": "every monday at 09:00",
 		"OnCalendar=hourly": "0 * * * *", "OnCalendar=Daily": "0 0 * * *", "OnCalendar=weekly": "0 0 * * mon", "OnCalendar=quarterly": "0 0 1 1,4,7,10 *", "OnCalendar=semiannually": "0 0 1 1,7 *",
-		"OnUnitActiveSec=5min": "every 5 minutes", "OnUnitActiveSec=1h 30min": "every 90 minutes", "OnUnitInactiveSec=300": "every 5 minutes",
+		"OnUnitActiveSec=5min": "every 5 minutes", "OnUnitActiveSec=1h 30min": "every 90 minutes", "OnUnitInactiveSec=300": "every 5 minutes", "OnUnitActiveSec=5minutes": "every 5 minutes", "OnUnitActiveSec=3hours": "every 3 hours", "'every 2days'": "every 2 days", "every 5minutes": "every 5 minutes", "every 3hours": "every 3 hours", "2days": "every 2 days", "rate(5minutes)": "every 5 minutes",
 		// Lengths of ISO 8601.
 		"PT5M": "5m", "every PT1H30M": "every 1h30m", "every P1DT12H": "every 1d12h", "P2W": "14d", "in PT90S": "in 1m30s",
 		// Of a programming language, or of a file.
@@ -155,6 +155,7 @@ func TestNothingIsShownThatSaysLessThanWasTyped(t *testing.T) {
 		"tous les jours à 9h", "monday and the last weekday of the month", "last weekday of the week", "third weekday of the month", "daily blah",
 		// Nine to five ends in the afternoon, or in the morning.
 		"every hour from 9 to 5", "every 2 hours from 9 to 5", "every 15 minutes between 10 and 4", "every hour from 9:00 to 5:00", "every hour from 9am to 5", "every hour from 9 to 5am", "hourly from 12 to 6", "every 10 minutes from 9 to midnight",
+		"every 5minuts", "3mondays", "every 2weeks on 3monday",
 		// P1M of ISO 8601 and 1M of systemd are a month.
 		"P1M", "every P5M", "P1MT5M", "P1T5M", "PT5MS", "in P2M", "OnUnitActiveSec=1M", "OnUnitActiveSec=1d 2M", "OnUnitActiveSec=monday", "OnUnitActiveSec=daily",
 	} {
