@@ -198,11 +198,12 @@ func (s *Scheduler) completeBeside(wrong error, spec *JobSpec, was Task) error {
 		return wrong
 	}
 	taskRead := !slices.ContainsFunc(read.Faults, func(f Fault) bool { return object.Within("/task", f.Pointer) })
-	misnamed := slices.ContainsFunc(read.Faults, func(f Fault) bool { return isMisnamed("", f, jobMembers) })
-	misnamedPolicy := slices.ContainsFunc(read.Faults, func(f Fault) bool { return isMisnamed("/policy", f, policyMembers) })
+	misnamed := slices.ContainsFunc(read.Faults, func(f Fault) bool {
+		return isMisnamed(f) || isMisnamedIn("/policy", f, policyMembers, "pause_after_failures")
+	})
 	all := Faults{list: slices.Clone(read.Faults)}
 	all.mergeNew(slices.DeleteFunc(more.Faults, func(f Fault) bool {
-		if f.Pointer == "/policy/run_on_start" && (misnamed || misnamedPolicy) {
+		if f.Pointer == "/policy/run_on_start" && misnamed {
 			return true // it may be there, under a wrong name
 		}
 		return !taskRead && object.Within("/params", f.Pointer) // it is for the task to say which it takes
@@ -210,11 +211,14 @@ func (s *Scheduler) completeBeside(wrong error, spec *JobSpec, was Task) error {
 	return all.Err()
 }
 
-// isMisnamed reports whether a fault is of a member that the object at a pointer does not have. What it was meant for seems to be left out.
-func isMisnamed(pointer string, f Fault, members []string) bool {
+// isMisnamed reports whether a fault is of a member that a definition does not have. What it was meant for seems to be left out.
+func isMisnamed(f Fault) bool { return isMisnamedIn("", f, jobMembers, "state") } // which the API takes beside a definition
+
+// isMisnamedIn is isMisnamed for the object at a pointer. Known are members that are read, though none are told that they are accepted.
+func isMisnamedIn(pointer string, f Fault, members []string, known string) bool {
 	rest, below := strings.CutPrefix(f.Pointer, pointer+"/")
 	name, _, _ := strings.Cut(rest, "/")
-	return below && !slices.Contains(members, name)
+	return below && name != known && !slices.Contains(members, name)
 }
 
 // neverToo adds to what is wrong with a job that its trigger has no fire time left, so that it is not found out when all else is mended. What
@@ -245,12 +249,12 @@ func (s *Scheduler) neverToo(ctx context.Context, wrong error, spec *JobSpec, on
 // neverBeside returns why a new definition of a job, nil where none is stored, has no fire to come; nil where it has, or where that hangs on
 // what is wrong with it.
 func (s *Scheduler) neverBeside(wrong error, spec, stored *JobSpec, now time.Time) error {
-	var invalid *InvalidError
-	if !errors.As(wrong, &invalid) || isNil(spec.Trigger) {
+	invalid, ok := wrong.(*InvalidError) // as in completeBeside
+	if !ok || isNil(spec.Trigger) {
 		return nil
 	}
 	for _, f := range invalid.Faults {
-		if isMisnamed("", f, jobMembers) { // it may be the policy
+		if isMisnamed(f) { // it may be the policy
 			return nil
 		}
 		// The first fire hangs on these; of the id some triggers make their times.

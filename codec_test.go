@@ -179,6 +179,35 @@ func TestWhatStandsTwiceIsToldOnceWhoeverReadsIt(t *testing.T) {
 	}
 }
 
+// typed is a trigger and a task whose decoders return a nil of their type beside their error.
+type typed struct{ ruqi.Executor }
+
+func (typed) Kind() string    { return "typed" }
+func (typed) Needs() []string { return nil }
+func (typed) Decode([]byte) (ruqi.Task, error) {
+	var none *typedTask
+	return none, ruqi.Invalid("/x", "", "wrong")
+}
+
+type (
+	typedTask    struct{ ruqi.Task }
+	typedTrigger struct{ ruqi.Trigger }
+)
+
+// A part that could not be read is none, whatever its decoder returns beside the error: who looks for a part asks for nil.
+func TestAPartThatCannotBeReadIsNone(t *testing.T) {
+	registry := codecRegistry()
+	registry.RegisterExecutor(typed{})
+	registry.RegisterTrigger("typed", func([]byte) (ruqi.Trigger, error) {
+		var none *typedTrigger
+		return none, ruqi.Invalid("/x", "", "wrong")
+	})
+	spec, err := registry.DecodeJob([]byte(`{"trigger":{"kind":"typed","x":1},"task":{"kind":"typed","x":1}}`))
+	if spec.Trigger != nil || spec.Task != nil || err == nil || err.Error() != "trigger.x: wrong; task.x: wrong" {
+		t.Errorf("%#v and %#v, %v", spec.Trigger, spec.Task, err)
+	}
+}
+
 func FuzzDecodeJob(f *testing.F) {
 	data, err := os.ReadFile("testdata/definition-v1.json")
 	if err != nil {

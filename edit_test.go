@@ -402,3 +402,23 @@ func pastDates(t *testing.T, grace *time.Duration) {
 		}
 	})
 }
+
+// An error of a change that wraps what is wrong stays as it is: what it was wrapped in is for whoever gets it.
+func TestAWrappedErrorOfAChangeStaysAsItIs(t *testing.T) {
+	w := newWorld(t, ruqi.Options{})
+	w.add(ruqi.JobSpec{ID: "x", Trigger: trigger.EveryDuration(time.Hour), Task: ruqi.Do(nothing)})
+	why := errors.New("the table says so")
+	for name, change := range map[string]func(job *ruqi.Job){
+		"nothing else":            func(*ruqi.Job) {},
+		"a priority out of range": func(job *ruqi.Job) { job.Priority = 1 << 30 },
+		"a trigger that is over":  func(job *ruqi.Job) { job.Trigger = trigger.Date(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) },
+	} {
+		_, err := w.s.ModifyJob(t.Context(), "x", func(job *ruqi.Job) error {
+			change(job)
+			return fmt.Errorf("%w: %w", why, ruqi.Invalid("/labels/a", "", "wrong"))
+		})
+		if !errors.Is(err, why) || !errors.Is(err, ruqi.ErrInvalid) || err.Error() != "the table says so: labels.a: wrong" {
+			t.Errorf("%s beside it: %v", name, err)
+		}
+	}
+}

@@ -125,15 +125,17 @@ func TestADryRunOfCronJobsRefusesWhatTheImportRefuses(t *testing.T) {
 		return "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: " + name + "}\nspec: {" + spec + ", jobTemplate: {spec: {template: {spec: {containers: [{name: a, command: [echo, a]}]}}}}}\n"
 	}
 	file := tableOf(t, "jobs.yaml", job("late", "schedule: '0 25 * * *'")+"---\n"+"kind: Pod\n---\n"+job("typo", "schedule: '0 9 * * *', timeZone: Europe/Berlyn")+
-		"---\n"+job("odd", "schedule: '@every soon'")+"---\n"+job("good", "schedule: '0 9 * * *', successfulJobsHistoryLimit: 3")+"---\n"+job("two", "schedule: '0 9 * * *', concurrencyPolicy: Maybe, startingDeadlineSeconds: -1"))
+		"---\n"+job("odd", "schedule: '@every soon'")+"---\n"+job("good", "schedule: '0 9 * * *', successfulJobsHistoryLimit: 3")+"---\n"+job("two", "schedule: '0 9 * * *', concurrencyPolicy: Maybe, startingDeadlineSeconds: -1")+
+		"---\n"+strings.Replace(job("bare", "schedule: '0 25 * * *', suspend: true, timeZone: Europe/Berlyn"), ", command: [echo, a]", "", 1))
 	dry, real := s.ruqi("import", "k8s", "--dry-run", file), s.ruqi("import", "k8s", file)
-	told := strings.Replace(dry.errors, "ruqi: good: would be created\nruqi: 1 job: 1 to create, 0 to change, 0 unchanged; 4 CronJobs not taken\n", "", 1)
+	told := strings.Replace(dry.errors, "ruqi: good: would be created\nruqi: 1 job: 1 to create, 0 to change, 0 unchanged; 5 CronJobs not taken\n", "", 1)
 	if dry.status != 1 || real.status != 1 || told != real.errors || told == dry.errors || !strings.HasPrefix(dry.out, "id: good\n") && !strings.Contains(dry.out, "\nid: good\n") || strings.Contains(dry.out, "late") {
 		t.Errorf("a dry run: exit %d\n%s%s\nthe import: exit %d\n%s%s", dry.status, dry.out, dry.errors, real.status, real.out, real.errors)
 	}
 	lines := strings.Split(dry.errors, "\n")
 	for i, want := range []string{
 		":1: CronJob late: schedule: ", ":6: Pod: not a CronJob", `:8: CronJob typo: timeZone: there is no zone "Europe/Berlyn"`, ":13: CronJob odd: schedule: ", ":18: good: history limits", ":23: CronJob two: concurrencyPolicy is",
+		":23: CronJob two: startingDeadlineSeconds is", ":28: CronJob bare: container a has no command", `:28: CronJob bare: timeZone: there is no zone "Europe/Berlyn"`, ":28: CronJob bare: schedule: ",
 	} {
 		if i >= len(lines) || !strings.HasPrefix(lines[i], "ruqi: "+file+want) {
 			t.Errorf("line %d does not say %q:\n%s", i, want, dry.errors)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/ruqi-dev/ruqi/cli/jobfile"
 	"github.com/ruqi-dev/ruqi/cli/kubernetes"
+	"github.com/ruqi-dev/ruqi/standard"
 )
 
 func (a *app) importCommand() *cobra.Command {
@@ -46,6 +47,7 @@ func (a *app) importKubernetesCommand() *cobra.Command {
 				}
 			}
 			var all kubernetes.Result
+			wrong := wrongWith(standard.Registry(standard.Options{}))
 			shown := make([]string, len(files))
 			for i, name := range files {
 				shown[i] = shownInput(name)
@@ -53,7 +55,7 @@ func (a *app) importKubernetesCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				r, err := kubernetes.Read(shown[i], data, kubernetes.Options{Zone: zone, Prefix: prefix})
+				r, err := kubernetes.Read(shown[i], data, kubernetes.Options{Zone: zone, Prefix: prefix, Wrong: wrong})
 				if err != nil {
 					return usage("%v", err)
 				}

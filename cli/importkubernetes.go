@@ -168,6 +168,23 @@ func (m *cronJobs) tried() []outcome {
 	return outcomes
 }
 
+// wrongWith tells what a registry finds wrong with what there is of a definition.
+func wrongWith(registry *ruqi.Registry) func(definition map[string]any) []ruqi.Fault {
+	return func(definition map[string]any) []ruqi.Fault {
+		definition = maps.Clone(definition)
+		delete(definition, "state") // which the library does not know
+		text, err := encode(definition)
+		if err == nil {
+			_, err = registry.DecodeJob(text)
+		}
+		var invalid *ruqi.InvalidError
+		if !errors.As(err, &invalid) {
+			return nil
+		}
+		return invalid.Faults
+	}
+}
+
 // judge notes what is wrong with the jobs that were not taken, and returns the definitions of the others, and what they have become.
 func (m *cronJobs) judge() (in []map[string]any, done []ruqi.Job) {
 	for i, o := range m.outcomes {

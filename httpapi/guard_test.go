@@ -286,3 +286,21 @@ func TestWhatIsFoundLaterIsToldBesideWhatCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// A member that is known, though its value is none of a definition, hides nothing: no other member was meant by it.
+func TestAKnownMemberWithAWrongValueHidesNothing(t *testing.T) {
+	s := serve(t)
+	for members, want := range map[string][]string{
+		`"trigger":{"kind":"date","at":"2020-01-01"},"state":"pausd"`:                       {"/state", "/trigger"},
+		`"trigger":{"kind":"cron","expr":"@reboot"},"state":"pausd"`:                        {"/state", "/policy/run_on_start"},
+		`"trigger":{"kind":"cron","expr":"@reboot"},"policy":{"pause_after_failures":3}`:    {"/policy/pause_after_failures", "/policy/run_on_start"},
+		`"trigger":{"kind":"cron","expr":"@reboot"},"policy":{"pause_after_failures":"no"}`: {"/policy/pause_after_failures", "/policy/run_on_start"},
+	} {
+		got := s.want(http.StatusUnprocessableEntity, "POST", "/api/v1/jobs", `{`+members+`,"task":{"kind":"command","command":"x"}}`)
+		for _, pointer := range want {
+			if !strings.Contains(got.text, `"pointer":"`+pointer+`"`) {
+				t.Errorf("%s: nothing is said of %s: %s", members, pointer, got.text)
+			}
+		}
+	}
+}

@@ -2,6 +2,7 @@ package crontab
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -83,7 +84,7 @@ var programs = []string{
 var bothNames = []string{"backup", "docker", "git", "java", "lp", "mail", "man", "mysql", "node", "php", "ruby"}
 
 // scripts is how files end that an interpreter reads: behind its name they are no commands.
-var scripts = map[string]string{"node": "js", "php": ".php", "ruby": ".rb"}
+var scripts = map[string][]string{"node": {".js", ".mjs", ".cjs"}, "php": {".php"}, "ruby": {".rb"}}
 
 // namesUser reports whether word 6 of a line can only be a user's name: a well-known one, or one that stands before what begins a
 // command of the shell.
@@ -102,7 +103,7 @@ func (e *entry) mayNameUser(known, beside bool) bool {
 		return false
 	}
 	second, _, _ := cutBlank(rest)
-	if end := scripts[word]; end != "" && !known && strings.HasSuffix(second, end) {
+	if !known && slices.Contains(scripts[word], path.Ext(second)) {
 		return false
 	}
 	begins := strings.ContainsRune("/~.$({", rune(second[0])) || slices.Contains(programs, second) || slices.Contains(carriers, second) || slices.Contains(quiet, second)

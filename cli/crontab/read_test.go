@@ -330,7 +330,7 @@ func TestProgramsOfCommands(t *testing.T) {
 func TestAnInterpreterBeforeItsFileIsNoUser(t *testing.T) {
 	for line, asked := range map[string]bool{
 		"php /var/www/cron.php": false, "php ~/artisan.php schedule": false, "node /srv/app.js": false, "node /srv/app.mjs": false, "ruby ~/x.rb": false,
-		"php /srv/collect": true, "node /srv/cron.php": true, "git /opt/collect.rb": true,
+		"php /srv/collect": true, "node /srv/cron.php": true, "node /usr/bin/nodejs /srv/x.js": true, "git /opt/collect.rb": true,
 	} {
 		r := crontab.Read([]byte("0 5 * * * "+line+"\n"), crontab.Options{})
 		if (len(r.Faults) > 0) != asked {

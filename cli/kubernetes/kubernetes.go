@@ -45,6 +45,9 @@ type Options struct {
 	Zone string
 	// Prefix stands in front of the ids.
 	Prefix string
+	// Wrong says what is wrong with a definition, of which parts may be missing, so that of a CronJob that cannot be taken all is told.
+	// Nil: only what of the CronJob has no twin here is told.
+	Wrong func(definition map[string]any) []ruqi.Fault
 }
 
 // Defaults of Kubernetes (batch/v1), which a manifest that leaves them out relies on.
@@ -163,6 +166,11 @@ func (r *Result) document(name string, node ast.Node, options Options) {
 	}
 	job, faults := m.job(options)
 	if len(faults) > 0 {
+		if options.Wrong != nil {
+			for _, fault := range options.Wrong(job.Definition) {
+				faults = append(faults, said(fault))
+			}
+		}
 		r.refuse(where+": "+titled(head.Kind, m.Metadata.Name), faults...)
 		return
 	}
@@ -250,6 +258,10 @@ var members = []struct{ pointer, name string }{
 
 // Fault tells what is wrong with the job's definition by the member of the CronJob that it comes from.
 func (j Job) Fault(fault ruqi.Fault) string {
+	return fmt.Sprintf("%s: CronJob %s: %s", j.Where, j.Definition["id"], said(fault))
+}
+
+func said(fault ruqi.Fault) string {
 	name, message := jobfile.Dotted(fault.Pointer), fault.Message
 	for _, m := range members {
 		if object.Within(m.pointer, fault.Pointer) {
@@ -263,7 +275,7 @@ func (j Job) Fault(fault ruqi.Fault) string {
 	if name != "" {
 		message = name + ": " + message
 	}
-	return fmt.Sprintf("%s: CronJob %s: %s", j.Where, j.Definition["id"], message)
+	return message
 }
 
 // job makes the definition, or says why there is none.
@@ -295,11 +307,12 @@ func (m *manifest) job(options Options) (job Job, faults []string) {
 	default:
 		refuse("concurrencyPolicy is %q; Allow, Forbid and Replace are known", spec.ConcurrencyPolicy)
 	}
-	if spec.StartingDeadline != nil {
-		policy["misfire_grace"] = seconds(spec.StartingDeadline, 0)
-		if *spec.StartingDeadline < 1 {
-			refuse("startingDeadlineSeconds is %d: no run could be in time", *spec.StartingDeadline)
-		}
+	switch deadline := spec.StartingDeadline; {
+	case deadline == nil:
+	case *deadline < 1:
+		refuse("startingDeadlineSeconds is %d: no run could be in time", *deadline)
+	default:
+		policy["misfire_grace"] = seconds(deadline, 0)
 	}
 	template := &spec.JobTemplate.Spec
 	limit := int64(defaultBackoffLimit)

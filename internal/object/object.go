@@ -233,7 +233,7 @@ func (o *Object) Need(name string) (text string, ok bool) {
 func (o *Object) Bool(name string) (value, ok bool) { return read[bool](o, name, "true or false") }
 
 // Int returns a member that is a whole number; ok as for Text.
-func (o *Object) Int(name string) (n int64, ok bool) { return read[int64](o, name, "a whole number") }
+func (o *Object) Int(name string) (n int64, ok bool) { return read[int64](o, name, wholeNumber) }
 
 // Texts returns a member that is a list of texts; ok as for Text.
 func (o *Object) Texts(name string) (texts []string, ok bool) {
@@ -363,16 +363,46 @@ func decode[T any](report Report, pointer string, raw json.RawMessage, accepted 
 	switch {
 	case err == nil && into != nil:
 		return *into, true
-	case errors.As(err, &wrong) && isWhole(raw) && accepted == "a whole number":
-		report(pointer, string(raw), "out of range")
+	case errors.As(err, &wrong) && isNumber(raw) && accepted == wholeNumber:
+		digits, whole := inDigits(string(raw))
+		_, err := strconv.ParseInt(digits, 10, 64)
+		switch {
+		case !whole:
+			report(pointer, string(raw), "not %s", accepted)
+		case err != nil:
+			report(pointer, string(raw), "out of range")
+		default:
+			report(pointer, string(raw), "write it in digits alone: %s", digits)
+		}
 	default:
 		report(pointer, string(raw), "not %s", accepted)
 	}
 	return value, false
 }
 
-// isWhole reports whether a value is written as a whole number, of whatever size.
-func isWhole(raw json.RawMessage) bool {
-	digits := strings.TrimPrefix(string(raw), "-")
-	return digits != "" && strings.Trim(digits, "0123456789") == ""
+const wholeNumber = "a whole number"
+
+// isNumber reports whether a value is a number.
+func isNumber(raw json.RawMessage) bool { return raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9' }
+
+// inDigits writes a number without a point and an exponent; whole is false where it cannot be. Of one that is far too large for an int64 not all
+// zeros are written.
+func inDigits(number string) (digits string, whole bool) {
+	number, power, _ := strings.Cut(strings.ToLower(number), "e")
+	exponent, _ := strconv.ParseInt(power, 10, 32) // 0 where there is none; the largest for what is larger
+	number, negative := strings.CutPrefix(number, "-")
+	front, back, _ := strings.Cut(number, ".")
+	all := strings.TrimLeft(front+back, "0")
+	digits = strings.TrimRight(all, "0")
+	zeros := exponent - int64(len(back)) + int64(len(all)-len(digits))
+	switch {
+	case digits == "":
+		return "0", true
+	case zeros < 0:
+		return "", false
+	case negative:
+		digits = "-" + digits
+	}
+	const most = 20 // more digits than an int64 has
+	return digits + strings.Repeat("0", int(min(zeros, most))), true
 }

@@ -20,6 +20,24 @@ func (n *notes) add(pointer, value, format string, args ...any) {
 	*n = append(*n, fmt.Sprintf("%s [%s] ", pointer, value)+fmt.Sprintf(format, args...))
 }
 
+// A whole number that is not written in digits alone is refused with how it is.
+func TestAWholeNumberIsWrittenInDigits(t *testing.T) {
+	for text, want := range map[string]string{
+		"1e9": "write it in digits alone: 1000000000", "-1.50E1": "write it in digits alone: -15", "2.0": "write it in digits alone: 2", "-0.0": "write it in digits alone: 0",
+		"1e19": "out of range", "-1e400": "out of range", "1.5": "not a whole number", "1e-1": "not a whole number", `"1e9"`: "not a whole number", "[1]": "not a whole number",
+		"9007199254740993.5": "not a whole number", "1.00000000000000000001": "not a whole number", "1e-400": "not a whole number",
+	} {
+		var got notes
+		o, err := object.Read([]byte(`{"n":`+text+`}`), got.add)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, ok := o.Int("n"); ok || len(got) != 1 || got[0] != "/n ["+text+"] "+want {
+			t.Errorf("%s: %d, %v, %q; want %q", text, n, ok, got, want)
+		}
+	}
+}
+
 func TestAllFaultsOfAnObjectAreTold(t *testing.T) {
 	var got notes
 	o, err := object.Read([]byte(`{"kind":"x","a":1,"list":["y",2,null],"map":{"k":"v","k":"w","m":[]},"a~/b":0,"none":null,"a":"again",
