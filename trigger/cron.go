@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -153,7 +154,10 @@ func (t *CronTrigger) readExpr(expr, dialect, seed string, faults *ruqi.Faults) 
 	t.expr = parsed
 	if name := parsed.Zone(); name != "" {
 		t.zone, err = loadZone(name)
-		faults.Merge("/expr", err)
+		var wrong *ruqi.InvalidError
+		if errors.As(err, &wrong) {
+			faults.Add("/expr", name, "%s, at column %d", wrong.Faults[0].Message, strings.Index(expr, "=")+2)
+		}
 	}
 }
 

@@ -95,10 +95,19 @@ func (e *Error) command(d *Dialect, text string, list []word) bool {
 	if _, err := parse(d, "* * * * "+first.text, ""); err == nil {
 		return false // the day of week behind the seconds
 	}
-	alone := strings.Join(strings.Fields(text[:first.column-1]), " ")
-	if _, err := parse(d, alone, ""); err != nil {
-		return false
+	said := &Error{Field: "expression", Column: first.column, Read: cut(first.text),
+		Reason: shown(first.text) + " is no field, but looks like the beginning of a command, which is given apart"}
+	before := strings.TrimRight(text[:first.column-1], " \t")
+	if _, err := parse(d, before, ""); err != nil {
+		if !slices.ContainsFunc(list[fields:], func(w word) bool { return w.text[0] == '/' }) {
+			return false // it may be a wrong field, and another one too
+		}
+		err.keepWhatHeals(d, before)
+		*e = *err
+		e.others = append(e.others, said)
+		return true
 	}
+	alone := strings.Join(strings.Fields(before), " ")
 	if len(list) == fields+1 && strings.IndexByte(first.text, '/') > 0 && !strings.Contains(first.text, ".") {
 		return false // europe/berlin
 	}
@@ -109,8 +118,8 @@ func (e *Error) command(d *Dialect, text string, list []word) bool {
 		faults[i].Reason += "; a command is given apart, and the expression alone is " + alone
 		return true
 	}
-	*e = Error{Field: "expression", Column: first.column, Read: cut(first.text),
-		Reason: shown(first.text) + " is no field, but looks like the beginning of a command, which is given apart: the expression alone is " + alone}
+	said.Reason += ": the expression alone is " + alone
+	*e = *said
 	return true
 }
 
