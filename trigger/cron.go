@@ -153,12 +153,18 @@ func (t *CronTrigger) readExpr(expr, dialect, seed string, faults *ruqi.Faults) 
 	}
 	t.expr = parsed
 	if name := parsed.Zone(); name != "" {
-		t.zone, err = loadZone(name)
-		var wrong *ruqi.InvalidError
-		if errors.As(err, &wrong) {
-			faults.Add("/expr", name, "%s, at column %d", wrong.Faults[0].Message, strings.Index(expr, "=")+2)
-		}
+		t.zone = zoneInFront(expr, name, faults)
 	}
+}
+
+// zoneInFront loads the zone that an expression names: TZ=Europe/Berlin 0 9 * * *. It is nil where there is none.
+func zoneInFront(expr, name string, faults *ruqi.Faults) *zone {
+	z, err := loadZone(name)
+	var wrong *ruqi.InvalidError
+	if errors.As(err, &wrong) {
+		faults.Add("/expr", name, "%s, at column %d", wrong.Faults[0].Message, strings.Index(expr, "=")+2)
+	}
+	return z
 }
 
 // zoneBehind returns an expression whose zone stands behind it as it is written; empty for others.

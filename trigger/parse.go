@@ -138,9 +138,9 @@ func parseEveryMacro(text string, list []word, zone string, loc *time.Location, 
 	var faults ruqi.Faults
 	o.refuse(&faults, "interval", "gap", o.Gap, "fold", o.Fold)
 	if zone != "" {
-		named, err := LoadZone(zone)
-		faults.Merge("/expr", err)
-		loc = named
+		if named := zoneInFront(text, zone, &faults); named != nil {
+			loc = named.loc
+		}
 	}
 	r := wordReader{list[1:], len(text) + 1}
 	name := list[0]
