@@ -15,6 +15,22 @@ var (
 // HasExited looks whether a child that was not reaped has ended.
 func HasExited(pid int) bool { return hasExited(pid) }
 
+// PeakOf returns the largest size that a running program has been seen to hold.
+func PeakOf(pid int) int64 {
+	peaks.mu.Lock()
+	defer peaks.mu.Unlock()
+	if w := peaks.programs[pid]; w != nil {
+		return w.peak
+	}
+	return 0
+}
+
+// PeakOfGroup is what a look finds for a program with a directory that stands for its group.
+func PeakOfGroup(dir string) int64 {
+	const pid = 1<<22 + 1 // that of no process
+	return sizesOf(map[int]*watched{pid: {group: &cgroup{dir: dir}}})[pid]
+}
+
 // MembersOf returns the ids of the processes in a directory that stands for a group.
 func MembersOf(dir string) map[int]bool { return membersOf(dir) }
 

@@ -23,7 +23,8 @@ const (
 // peaks is one for the process.
 var peaks = sampler{programs: map[int]*watched{}}
 
-// A sampler looks from time to time how much memory running programs hold, each with all processes of its session. What
+// A sampler looks from time to time how much memory running programs hold, each with all processes of its control group, or of its
+// session where it has none. What
 // the system says at a program's end (ru_maxrss) begins with the peak of the service, whose memory the new process
 // shares until it starts the program, and so hides every program that stays below. The VmHWM of /proc begins anew with the program.
 type sampler struct {
@@ -37,16 +38,17 @@ type sampler struct {
 
 // watched is a program that runs.
 type watched struct {
+	group      *cgroup // nil: none
 	began, due time.Time
 	peak       int64 // bytes; 0: not known
 }
 
 // watch begins with a program that has just been started.
-func (s *sampler) watch(pid int) {
+func (s *sampler) watch(pid int, group *cgroup) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	w := &watched{began: now, due: now.Add(firstLook)}
+	w := &watched{group: group, began: now, due: now.Add(firstLook)}
 	s.programs[pid] = w
 	s.plan(now, w.due)
 }
@@ -99,10 +101,7 @@ func (s *sampler) look() {
 	}
 	s.mu.Unlock()
 
-	sizes := map[int]int64{}
-	if len(due) > 0 {
-		sizes = sessionPeaks(due)
-	}
+	sizes := sizesOf(due)
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,15 +138,28 @@ func threadTime() time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// sessionPeaks returns the largest resident size that any process had so far, by session, for those asked for.
-func sessionPeaks(sessions map[int]*watched) map[int]int64 {
-	peaks := make(map[int]int64, len(sessions))
-	for _, p := range processes() {
-		if sessions[p.session] != nil {
-			peaks[p.session] = max(peaks[p.session], highWater(p.pid))
+// sizesOf returns the largest resident size that any process of each program has had so far, by the program's process id.
+func sizesOf(programs map[int]*watched) map[int]int64 {
+	sizes := make(map[int]int64, len(programs))
+	sessions := 0
+	for pid, w := range programs {
+		if w.group == nil {
+			sessions++
+			continue
+		}
+		for member := range w.group.members() {
+			sizes[pid] = max(sizes[pid], highWater(member))
 		}
 	}
-	return peaks
+	if sessions == 0 {
+		return sizes // without a look at all processes of the machine
+	}
+	for _, p := range processes() {
+		if w := programs[p.session]; w != nil && w.group == nil {
+			sizes[p.session] = max(sizes[p.session], highWater(p.pid))
+		}
+	}
+	return sizes
 }
 
 // highWater returns the largest resident size of a process in bytes, 0 when it has ended.

@@ -74,7 +74,7 @@ var peaks sampler
 
 type sampler struct{}
 
-func (sampler) watch(int) {}
+func (sampler) watch(int, *cgroup) {}
 
 // orphans are left to the first process of the system.
 var orphans orphanage

@@ -77,7 +77,7 @@ func (e *Executor) run(ctx context.Context, t *Task, who *account, environ []str
 		return ruqi.Result{Err: err}
 	}
 	p := &process{Process: proc, mark: mark, group: l.group, grace: execution.KillGrace, hard: execution.Hard, exited: make(chan struct{}), stopped: make(chan struct{})}
-	peaks.watch(p.Pid)
+	peaks.watch(p.Pid, p.group)
 	unwatch := context.AfterFunc(ctx, p.stop)
 	lacking := gate.pass(p.Pid)
 	state, err := p.reap()
