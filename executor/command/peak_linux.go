@@ -24,7 +24,7 @@ const (
 var peaks = sampler{programs: map[int]*watched{}}
 
 // A sampler looks from time to time how much memory running programs hold, each with all processes of its control group, or of its
-// session where it has none. What
+// session where it has none or has left it. What
 // the system says at a program's end (ru_maxrss) begins with the peak of the service, whose memory the new process
 // shares until it starts the program, and so hides every program that stays below. The VmHWM of /proc begins anew with the program.
 type sampler struct {
@@ -141,21 +141,21 @@ func threadTime() time.Duration {
 // sizesOf returns the largest resident size that any process of each program has had so far, by the program's process id.
 func sizesOf(programs map[int]*watched) map[int]int64 {
 	sizes := make(map[int]int64, len(programs))
-	sessions := 0
+	sessions := map[int]bool{}
 	for pid, w := range programs {
-		if w.group == nil {
-			sessions++
-			continue
-		}
-		for member := range w.group.members() {
+		members := w.group.members()
+		for member := range members {
 			sizes[pid] = max(sizes[pid], highWater(member))
 		}
+		if !members[pid] {
+			sessions[pid] = true
+		}
 	}
-	if sessions == 0 {
+	if len(sessions) == 0 {
 		return sizes // without a look at all processes of the machine
 	}
 	for _, p := range processes() {
-		if w := programs[p.session]; w != nil && w.group == nil {
+		if sessions[p.session] {
 			sizes[p.session] = max(sizes[p.session], highWater(p.pid))
 		}
 	}
