@@ -128,7 +128,9 @@ func beginsEvery(text string) (list []word, zone string, found bool) {
 	if name, _, found := strings.Cut(list[0].text, "="); found && (name == "tz" || name == "cron_tz") && len(list) > 1 {
 		// The words are in lower case, and zones are not.
 		zone = text[list[0].column+len(name) : list[1].column-1]
-		zone, list = strings.TrimSpace(zone), list[1:]
+		if zone, list = strings.TrimSpace(zone), list[1:]; zone == "" {
+			return nil, "", false
+		}
 	}
 	return list, zone, list[0].text == "@every"
 }

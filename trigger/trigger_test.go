@@ -96,6 +96,7 @@ func TestWhatOthersGotWrong(t *testing.T) {
 		{"an unknown zone", "TZ=Europe/Atlantis 0 0 * * *", "tz", "there is no zone"},
 		{"the place of an unknown zone", "TZ=Europe/Berln 0 0 * * *", "tz", `did you mean "Europe/Berlin"?, at column 4`},
 		{"the place of an unknown zone", "TZ=Europe/Berln @every 5m", "tz", `did you mean "Europe/Berlin"?, at column 4`},
+		{"an empty zone of an interval", "TZ= @every 5m", "tz", "no zone"},
 		{"the place of a path for a zone", " CRON_TZ=../etc/passwd 0 0 * * *", "tz", "such as Europe/Berlin or UTC, at column 10"},
 	} {
 		_, err := trigger.Parse("cron", c.text, trigger.ParseOptions{})

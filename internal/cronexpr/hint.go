@@ -84,8 +84,13 @@ func (e *Error) command(d *Dialect, text string, list []word) bool {
 		return false
 	}
 	first := list[fields]
-	if c := first.text[0] | 0x20; first.text[0] != '/' && first.text[0] != '.' && (c < 'a' || c > 'z') || len(first.text) == 1 || slices.Contains(joining, strings.ToLower(first.text)) {
+	path := strings.ContainsRune("/.~$", rune(first.text[0])) // no field begins so
+	if c := first.text[0] | 0x20; !path && (c < 'a' || c > 'z' || len(first.text) == 1 || slices.Contains(joining, strings.ToLower(first.text))) {
 		return false
+	}
+	name, _, _ := strings.Cut(strings.ReplaceAll(first.text, "-", ","), ",")
+	if !path && nearest(fromSunday, name) != "" {
+		return false // a day of week behind the seconds
 	}
 	faults := append([]*Error{e}, e.others...)
 	i := slices.IndexFunc(faults, func(fault *Error) bool { return fault.Column == first.column })
@@ -99,7 +104,7 @@ func (e *Error) command(d *Dialect, text string, list []word) bool {
 		Reason: shown(first.text) + " is no field, but looks like the beginning of a command, which is given apart"}
 	before := strings.TrimRight(text[:first.column-1], " \t")
 	if _, err := parse(d, before, ""); err != nil {
-		if !slices.ContainsFunc(list[fields:], func(w word) bool { return w.text[0] == '/' }) {
+		if !path && !slices.ContainsFunc(list[fields:], func(w word) bool { return w.text[0] == '/' }) {
 			return false // it may be a wrong field, and another one too
 		}
 		err.keepWhatHeals(d, before)
@@ -108,10 +113,10 @@ func (e *Error) command(d *Dialect, text string, list []word) bool {
 		return true
 	}
 	alone := strings.Join(strings.Fields(before), " ")
-	if len(list) == fields+1 && strings.IndexByte(first.text, '/') > 0 && !strings.Contains(first.text, ".") {
+	if !path && len(list) == fields+1 && strings.Contains(first.text, "/") && !strings.Contains(first.text, ".") {
 		return false // europe/berlin
 	}
-	if len(list) == fields+1 && fields > 4 && !strings.Contains(first.text, "/") { // it may be a day in another language
+	if !path && len(list) == fields+1 && fields > 4 && !strings.Contains(first.text, "/") { // it may be a day in another language
 		if day := list[fields-3].text; i < 0 || digits(day) || strings.Contains(first.text, "=") {
 			return false // and the hour before it
 		}

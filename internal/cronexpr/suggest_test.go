@@ -237,6 +237,8 @@ func TestWhatIsOfAnotherProgramIsSaidToBe(t *testing.T) {
 		{"crontab", "0 9 * * mon-fri root run-parts /etc/cron.daily", `"root" is no field, but looks like the beginning of a command, which is given apart: the expression alone is 0 9 * * mon-fri, at column 17`},
 		{"crontab", "0  9 * * * backup", `"backup" is neither a number nor a name; a command is given apart, and the expression alone is 0 9 * * * (accepted: `}, {"crontab", "0 25 * * * /bin/x -a", `hour: 25 is out of range (accepted: 0-23), at column 3; expression: "/bin/x" is no field, but looks like the beginning of a command, which is given apart, at column 12`},
 		{"crontab", "0  9 * * monday root /bin/x", "; write mon, at column 10; expression: \"root\" is no field"}, {"crontab", "61 25 * * * /bin/x", "minute: 61 is out of range (accepted: 0-59), at column 1; hour: 25 is"},
+		{"crontab", "0 25 * * * ./run.sh", "hour: 25 is out of range"}, {"crontab", "0 25 * * * ~/bin/run -a", "hour: 25 is out of range"}, {"crontab", "0 25 * * * $HOME/run", "hour: 25 is out of range"},
+		{"crontab", "0 9 * * * . /etc/profile; run", `"." is no field, but looks like the beginning of a command`},
 		{"crontab", "@reboot  /usr/bin/start", "the expression alone is @reboot, at column 10"}, {"crontab", "0 9 * * * /usr/bin/backup", "the expression alone is 0 9 * * *, at column 11"}, {"crontab", "0 9 * * * bin/backup.sh", "the expression alone is 0 9 * * *, at column 11"}, {"crontab", "CRON_TZ=UTC 0 9 * * * backup now", "the expression alone is CRON_TZ=UTC 0 9 * * *, at column 23"},
 		{"ruqi", "30 2 * * 1-5", "five fields are those of the dialect crontab"}, {"quartz", "30 2 * * 1-5", "five fields are those of the dialect crontab"},
 	} {
@@ -257,7 +259,7 @@ func TestWhatIsOfAnotherProgramIsSaidToBe(t *testing.T) {
 			t.Errorf("%q is none of Quartz: %v", text, err)
 		}
 	}
-	for _, text := range []string{"0 9 * * * 8 9", "61 9 * * * backup", "0 9 * * * MON *", "0 0 9 * * monday", "0 9 * * backup", "@daily 5", "@nightly backup", "0 9 * * * */x",
+	for _, text := range []string{"0 9 * * * 8 9", "61 9 * * * backup", "0 9 * * * MON *", "0 0 9 * * monday", "0 9 * * backup", "@daily 5", "@nightly backup", "0 30 18 * * monday /bin/x", "0 0 12 ? * MONDAY-FRIDAY /bin/x", "0 0 12 * * monday,thursday /bin/x", "0 0 9 * * munday /bin/x", "0 9 * * * */x",
 		"0 9 * * mon and fri", "0 9 * * mon or tue", "0 9 * * mon until 2030-01-01", "0 9 * * mon except holidays", "0 0 9 * * lundi", "0 30 8 1 * lun-ven", "0 0 1 1 1 L", "0 0 * * mon montag", "5 4 * * sun tz=UTC", "0 9 * * * Europe/Berln", "0 9 * * * europe/berlin", "0 9 * * * mon/tue"} {
 		if _, err := cronexpr.Parse(cronexpr.Lookup("crontab"), text); err == nil || strings.Contains(err.Error(), "command") {
 			t.Errorf("%q has no command: %v", text, err)
