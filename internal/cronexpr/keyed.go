@@ -20,7 +20,7 @@ func (p *parser) keyed(text string) *Error {
 			if i < 0 && p.fault != nil {
 				err.Accepted = "" // as the first one said
 			}
-			if p.note(err); i >= 0 || len(p.fault.others) == int(units) {
+			if p.note(err); i >= 0 || len(p.fault.others)+1 == mostUnknown {
 				return p.fault
 			}
 			rest, before = after, -1 // no field has that name
@@ -65,7 +65,12 @@ func (p *parser) keyed(text string) *Error {
 	return p.finish()
 }
 
-const givenTwice = "given twice"
+const (
+	givenTwice = "given twice"
+	// mostUnknown is how many names of no field are told: to look for what each was meant to be takes some ten microseconds, and
+	// once more for each of the others.
+	mostUnknown = 3
+)
 
 // blankWithin says of the fault of a word that is a weekday, after a value that is a position in the month, that the two are one value.
 func (p *parser) blankWithin(fault *Error, before, w word) {
@@ -159,11 +164,14 @@ var otherNames = map[string]unit{
 	"isoweek": week, "weekofyear": week,
 }
 
+// joinedName takes out what stands between the parts of a name: day_of_week is dayofweek.
+var joinedName = strings.NewReplacer("_", "", "-", "")
+
 // meant returns the field that a keyword is meant for, with that value; empty where there is none.
 func meant(names []string, keyword, value string) string {
 	keyword = strings.ToLower(keyword)
 	best, found := 3, ""
-	if u, ok := otherNames[strings.NewReplacer("_", "", "-", "").Replace(keyword)]; ok {
+	if u, ok := otherNames[joinedName.Replace(keyword)]; ok {
 		found = unitNames[u]
 	} else if u, ok := otherNames[strings.TrimSuffix(keyword, "s")]; ok {
 		found = unitNames[u]
